@@ -1,7 +1,7 @@
 // Package provider implements the cloud provider interface of Kubernetes.
 //
-// Every call is answered from the vCenters' snapshots in memory, without a request. The packages below it decide the
-// answers; framework completes the framework's writes to Nodes, and nodes does all others.
+// Every call is answered from the vCenters' snapshots in memory. framework completes the framework's writes
+// to Nodes, and nodes does all others.
 package provider
 
 import (
@@ -33,7 +33,7 @@ const (
 	ClientName = "vsphere-cloud-controller-manager"
 )
 
-// Options tune a provider. The zero value is the default.
+// Options tune a provider.
 type Options = placement.Options
 
 // Fleet provides the states of the vCenters and searches them.
@@ -68,13 +68,13 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 // Store returns the state of all Nodes.
 func (p *Provider) Store() *nodes.Store { return p.store }
 
-// Checker returns the checker of InstanceExists, whose Run must run beside the framework's controllers.
+// Checker returns the checker, whose Run must run beside the framework's controllers.
 func (p *Provider) Checker() *placement.Checker { return p.checker }
 
 // Apply replaces the configuration. The caller applies it to the fleet afterwards, which notifies subscribers.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
-// KeepLabels makes Nodes get the condition TopologyReady when they are initialized.
+// KeepLabels makes initialized Nodes get the condition TopologyReady.
 func (p *Provider) KeepLabels() { p.areLabelsKept.Store(true) }
 
 // Initialize does nothing.
@@ -89,10 +89,10 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 // Started is closed by SetInformers.
 func (p *Provider) Started() <-chan struct{} { return p.cache.Started() }
 
-// NodeInformer returns the informer for the framework's controllers, valid once Started is closed.
+// NodeInformer returns the framework's informer, valid once Started is closed.
 func (p *Provider) NodeInformer() coreinformers.NodeInformer { return p.cache }
 
-// LifecycleInformer returns the informer for the framework's lifecycle controller.
+// LifecycleInformer returns the informer for the lifecycle controller.
 func (p *Provider) LifecycleInformer() coreinformers.NodeInformer {
 	return framework.LifecycleInformer(p.cache, p.checker.HasAnswer)
 }
@@ -108,7 +108,7 @@ func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) { return p, t
 // ProviderName returns Name.
 func (p *Provider) ProviderName() string { return Name }
 
-// HasClusterID returns true, so that the framework requires no cluster ID.
+// HasClusterID makes the framework require no cluster ID.
 func (p *Provider) HasClusterID() bool { return true }
 
 // LoadBalancer is not supported.
@@ -126,15 +126,15 @@ func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false
 // Routes is not supported.
 func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
 
-// InstanceExists reports whether a Node's VM exists, see placement.Checker. The framework deletes the Node if not.
+// InstanceExists reports whether a Node's VM exists, see placement.Checker.
 func (p *Provider) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	exists, err := p.checker.CheckExists(ctx, node)
 	p.guard.RecordExists(node, exists || err != nil)
 	return exists, err
 }
 
-// InstanceShutdown reports whether a Node's VM is powered off or suspended; the framework then taints the Node. If that
-// is unknown it returns no error, which the framework would log every five seconds for each Node.
+// InstanceShutdown reports whether a Node's VM is powered off or suspended. If that is unknown it returns no
+// error, which the framework would log every five seconds.
 func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	if p.placer.IsForeign(node) {
 		return false, nil
@@ -147,11 +147,9 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	return isShutDown, nil
 }
 
-// InstanceMetadata returns the data that the framework writes to a Node.
-//
-// For an uninitialized Node it is complete or nil. After nil, the Node stays uninitialized until it is announced again; an
-// error would be retried at intervals that grow to 15 minutes. For an initialized Node only the addresses matter, and none
-// means no change.
+// InstanceMetadata returns the data that the framework writes to a Node. For an uninitialized Node it is
+// complete or nil. After nil, the Node stays uninitialized until it is announced again; an error would be
+// retried at intervals that grow to 15 minutes. For an initialized Node, no addresses mean no change.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
 	isForeign := p.placer.IsForeign(node)
@@ -179,8 +177,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 	return m, err
 }
 
-// additions returns the data that a joining Node gets in addition to the metadata. It includes the condition only if
-// the topology is certain and the labels will match.
+// additions include the condition only if the topology is certain and the labels will match.
 func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Additions {
 	b := framework.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {
@@ -197,8 +194,8 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 	return b
 }
 
-// hasDifferentLabel reports whether a Node keeps a label that differs from its placement: one without a value, or a further
-// level, which the framework does not overwrite.
+// hasDifferentLabel reports whether a label will differ from the placement, since the framework overwrites
+// neither labels without a value nor further levels.
 func hasDifferentLabel(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)

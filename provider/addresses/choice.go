@@ -17,13 +17,12 @@ import (
 // choice chooses the internal and the external IP of one family.
 type choice struct {
 	family string
-	// provided is the family's address in --node-ip, or the zero Addr.
+	// provided is from --node-ip, or the zero Addr.
 	provided netip.Addr
 	claims   map[netip.Addr]Claim
 	results  []*Result
 	sides    [2]side
-	// conflict is an address that the configuration selects and another Node claims, nil if the configuration also
-	// selects a free one.
+	// conflict is a claimed address that the configuration selects, nil if it also selects a free one.
 	conflict *Result
 }
 
@@ -113,8 +112,8 @@ func (c *choice) choose() []v1.NodeAddress {
 	return out
 }
 
-// byConfiguration chooses an address in the first configured subnet that contains a candidate, else an address on the
-// configured network. --node-ip and the Node's current address take precedence over the order of the report.
+// byConfiguration chooses from the first configured subnet with a candidate, else from the configured
+// network. --node-ip and the Node's current address take precedence over the order of the report.
 func (s *side) byConfiguration(provided netip.Addr) {
 	for _, preferred := range []netip.Addr{provided, s.current} {
 		for _, v := range s.candidates {
@@ -152,7 +151,7 @@ func (s *side) byConfiguration(provided netip.Addr) {
 	s.take(onNetwork[0], Reason{Rule: Network})
 }
 
-// unmet returns a claimed address that the configuration selects if nothing could be chosen.
+// unmet returns a claimed address that the configuration selects if nothing was chosen.
 func (s *side) unmet() *Result {
 	for _, v := range s.claimed {
 		if _, isSelected := containingSubnet(s.subnets, v.Address); s.chosen == nil && (isSelected || s.onNetwork(v)) {
@@ -162,7 +161,7 @@ func (s *side) unmet() *Result {
 	return nil
 }
 
-// onNetwork reports whether an address is on the configured network. An unreported address of the Node was on it.
+// onNetwork accepts an unreported address of the Node, which was on the network before.
 func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.current
@@ -170,7 +169,7 @@ func (s *side) onNetwork(v *Result) bool {
 	return s.network != "" && config.IsNetwork(s.network, v.Network)
 }
 
-// byDefault chooses --node-ip, else an address that the Node already has as either kind, else the first candidate.
+// byDefault chooses --node-ip, else an address that the Node already has as either kind, else the first.
 func (s *side) byDefault(provided, counterpart netip.Addr) {
 	if s.byKubelet(provided) || len(s.candidates) == 0 {
 		return
@@ -260,7 +259,6 @@ func (c *choice) claimError(source string, v *Result) error {
 		source, v.Address, claim.Node, claim.Why, claim.Node)
 }
 
-// reported lists the VM's addresses of the family for an error.
 func (c *choice) alternatives() string {
 	const maxListed = 5
 	var b strings.Builder

@@ -14,14 +14,14 @@ import (
 // A Claim is another Node's claim to an address.
 type Claim struct {
 	Node string
-	// Void means that only that Node's own statement supports the claim, or that its VM does not have the address.
-	// Another Node may then get it.
+	// Void means that only that Node's own statement supports the claim, or that its VM does not have the
+	// address. Another Node may then get it.
 	Void bool
 	// Why is the reason in words if the claim is not void.
 	Why string
 }
 
-// ClaimedBy returns the addresses that a Node claims: its first internal and external IP of each family, and --node-ip.
+// ClaimedBy returns a Node's first internal and external IP of each family, and --node-ip.
 func ClaimedBy(node *v1.Node) []netip.Addr {
 	var claimed usable
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
@@ -47,13 +47,13 @@ func (u *usable) add(addrs ...netip.Addr) {
 type Backing int
 
 const (
-	// Unclear means that the VM runs and reports no address of the family, or that its data is incomplete.
+	// Unclear means that the VM runs without an address of the family, or that its data is incomplete.
 	Unclear Backing = iota
 	Backed
 	Unbacked
 )
 
-// BackingOf returns a VM's backing for an address that its Node claims, and the reason in words.
+// BackingOf returns a VM's backing for an address of its Node, and the reason in words.
 func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	switch {
 	case contains(m.Static, a):
@@ -82,7 +82,7 @@ func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	return Unclear, "its VM reports no address now"
 }
 
-// Candidates returns the VM's addresses that claims of other Nodes may exclude, and --node-ip.
+// Candidates returns the VM's addresses that claims may exclude, and --node-ip.
 func (input *Input) Candidates() []netip.Addr {
 	addrs := ofDevices(input.NICs)
 	addrs.add(provided(input.Provided)...)
@@ -94,7 +94,7 @@ func (input *Input) IsOfFamily(a netip.Addr) bool {
 	return slices.Contains(input.Families, familyOf(a))
 }
 
-// Reported returns the addresses that a VM reports and its Node may get.
+// Reported returns the addresses that a VM reports for its Node.
 func Reported(m *inventory.Machine) []netip.Addr {
 	addrs := ofDevices(m.NICs)
 	addrs.add(m.GuestAddress)
@@ -112,13 +112,13 @@ func ofDevices(nics []inventory.NIC) (addrs usable) {
 	return addrs
 }
 
-// LacksFamilyOf reports whether a Node has no address of a's family. An uninitialized Node has none that vzones chose.
+// LacksFamilyOf reports whether vzones has chosen no address of a's family for a Node.
 func LacksFamilyOf(node *v1.Node, a netip.Addr) bool {
 	return nodeinfo.IsUninitialized(node) ||
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
-// claim returns another Node's claim to an address. A running Node never loses an address to a claim.
+// claim ignores the addresses of a running Node, which never loses one to a claim.
 func (input *Input) claim(a netip.Addr) (Claim, bool) {
 	claim, claimed := input.Claims[a]
 	if !claimed || a == input.current(v1.NodeInternalIP, familyOf(a)) || a == input.current(v1.NodeExternalIP, familyOf(a)) {

@@ -6,8 +6,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// hostName returns the first valid name among the Hostname of an initialized Node, the guest's host name and OwnNames. So
-// the guest's name, which changes while it boots, decides only once.
+// hostName prefers the Hostname of an initialized Node, since the guest's name changes while it boots.
 func (input *Input) hostName() string {
 	for _, name := range append([]string{hostNameIn(input.Current), input.HostName}, input.OwnNames...) {
 		if inventory.IsHostName(name) {

@@ -11,9 +11,8 @@ import (
 	"vzones/internal/quote"
 )
 
-// leaveOut drops the addresses that the framework would drop: if an address of a type is in --node-ip, the framework
-// writes no other address of that type. A Node whose kubelet has one family is therefore single-stack, like the kubelet
-// and its host-network Pods.
+// leaveOut drops the addresses that the framework would drop: if an address of a type is in --node-ip, the
+// framework writes no other address of that type.
 func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 	isProvided := func(a v1.NodeAddress) bool {
 		ip, ok := parse(a.Address)

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// provided parses the annotation of --node-ip. No kubelet writes more than two addresses.
+// provided parses the annotation of --node-ip, which contains at most two addresses.
 func provided(annotation string) []netip.Addr {
 	parts := strings.SplitN(annotation, ",", 3)
 	if len(parts) > 2 {
@@ -22,7 +22,6 @@ func provided(annotation string) []netip.Addr {
 	return addrs
 }
 
-// first returns the first address of a kind and a family, or the zero Addr.
 func first(addrs []v1.NodeAddress, kind v1.NodeAddressType, family string) netip.Addr {
 	for _, candidate := range addrs {
 		if candidate.Type != kind {

@@ -7,14 +7,14 @@ import (
 	"vzones/internal/quote"
 )
 
-// Rule is the reason why an address was chosen or dropped.
+// Rule is the reason for an address's choice.
 type Rule uint8
 
 // The rules. Subnet and the rules below it choose an address; the rules above drop it.
 const (
 	// NotChosen: the address is usable, but another address was chosen or none was needed.
 	NotChosen Rule = iota
-	// GuestMade: the guest created the interface; it has no virtual device.
+	// GuestMade: the interface has no virtual device.
 	GuestMade
 	Loopback
 	LinkLocal
@@ -26,13 +26,13 @@ const (
 	OtherFamily
 	Excluded
 	Claimed
-	// NotNodeIP: an address in --node-ip replaces all other addresses of its type.
+	// NotNodeIP: --node-ip replaces all other addresses of its type.
 	NotNodeIP
 
 	Subnet
 	Network
 	Kubelet
-	// Kept: the Node already has the address, and no rule above decides.
+	// Kept: the Node already has the address.
 	Kept
 	Static
 	First
@@ -46,10 +46,10 @@ var ruleNames = [...]string{
 	Subnet:    "subnet", Network: "network", Kubelet: "kubelet", Kept: "kept", Static: "static", First: "first",
 }
 
-// String returns the rule in words.
+// String describes the rule.
 func (r Rule) String() string { return ruleNames[r] }
 
-// Reason is a rule and, for Subnet and Excluded, the subnet.
+// Reason is a rule with its subnet, if any.
 type Reason struct {
 	Rule   Rule
 	Subnet netip.Prefix
@@ -58,7 +58,7 @@ type Reason struct {
 // Chosen reports whether the rule chooses the address.
 func (r Reason) Chosen() bool { return r.Rule >= Subnet }
 
-// String returns the rule in words with its subnet.
+// String describes the rule and its subnet.
 func (r Reason) String() string {
 	if r.Subnet.IsValid() {
 		return r.Rule.String() + " " + r.Subnet.String()
@@ -69,11 +69,11 @@ func (r Reason) String() string {
 // A Result is the decision about one address of a VM.
 type Result struct {
 	Address netip.Addr
-	// Network and Device identify the interface, see inventory.NIC. They are empty if Assumed is set.
+	// These identify the interface, see inventory.NIC. They are empty if Assumed is set.
 	Network string
 	Device  int32
-	// Assumed means that VMware Tools do not report the address. It is in --node-ip, or in the Node's status and the
-	// VM's metadata.
+	// Assumed means that VMware Tools do not report the address. It is in --node-ip, or on the Node and in
+	// the VM's metadata.
 	Assumed bool
 	Static  bool
 
@@ -82,7 +82,7 @@ type Result struct {
 	order int
 }
 
-// String returns the result on one line.
+// String describes the result.
 func (v Result) String() string {
 	origin := fmt.Sprintf("on %s (%d)", quote.Value(v.Network), v.Device)
 	if v.Assumed {
@@ -112,7 +112,7 @@ func forbiddenBy(a netip.Addr) Rule {
 	return NotChosen
 }
 
-// isReported reports whether the address shows that VMware Tools report its family, even if it was dropped.
+// isReported also accepts dropped addresses, which show that VMware Tools report the family.
 func (v *Result) isReported() bool {
 	return !v.Assumed && v.Internal.Rule != GuestMade && forbiddenBy(v.Address) == NotChosen
 }

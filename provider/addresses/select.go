@@ -1,11 +1,9 @@
-// Package addresses chooses the addresses of a Node from the addresses of its VM.
+// Package addresses chooses the addresses and the host name of a Node from its VM. All its functions are pure.
 //
-// Rules apply in this order. Addresses that no Node may have are dropped, then addresses that another Node claims, then
-// excluded subnets. Among the rest the configuration chooses, then --node-ip, the Node's current addresses, the VM's
-// metadata, and the order in which VMware Tools report them. So that order matters only for a Node without an address.
-// A Result records the rule that decided about an address; the choice is derived from the Results.
-//
-// The package also chooses the host name. All its functions are pure.
+// Addresses that no Node may have are dropped, then addresses that another Node claims, then excluded
+// subnets. Among the rest the configuration chooses, then --node-ip, the Node's current addresses, the VM's
+// metadata, and the order in which VMware Tools report them. So that order matters only for a Node without
+// an address.
 package addresses
 
 import (
@@ -26,7 +24,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Select chooses a Node's addresses. Every error is an ErrNone, and the Selection then has the results so far.
+// Select chooses a Node's addresses. After an error, which is an ErrNone, the Selection has the Results.
 func Select(input Input) (Selection, error) {
 	var out Selection
 	if name := input.hostName(); name != "" {
@@ -96,7 +94,6 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 	return provided, nil
 }
 
-// checkNetworks returns an error if both networks are configured and the VM is on neither of them.
 func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 	internal := rules.InternalNetwork
 	external := rules.ExternalNetwork
@@ -125,7 +122,7 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 		quote.Some(names, quote.Most), internal, external)
 }
 
-// ErrNone means that the VM has no address that the Node may have, or lacks the address in --node-ip.
+// ErrNone means that the VM has no address for the Node, or lacks the address in --node-ip.
 var ErrNone = errors.New("no address")
 
 // ErrClaimed means that another Node claims the address. It comes with ErrNone.
@@ -133,37 +130,36 @@ var ErrClaimed = errors.New("address of another Node")
 
 // Input contains everything that the choice depends on.
 type Input struct {
-	// Machine is the VM. If its Refused is set, it has no NICs and its addresses are unknown.
+	// If Refused is set, the VM has no NICs and its addresses are unknown.
 	inventory.Machine
 	Rules *config.AddressRules
 	// Families contains "ipv4", "ipv6" or both, the preferred family first.
 	Families []string
-	// OwnNames are the Node's current Hostname and its name, for a guest that reports no valid host name.
+	// OwnNames are the Node's current Hostname and its name.
 	OwnNames []string
-	// Provided is the annotation of --node-ip: empty, an address, or an address of each family with a comma between.
+	// Provided is the annotation of --node-ip: one address, or one of each family with a comma between.
 	Provided string
 	// Current are the addresses of an initialized Node.
 	Current []v1.NodeAddress
-	// Former are addresses that the VM stopped reporting. The Node gets them back unless a rule prefers another.
+	// Former are addresses that the VM stopped reporting and the Node gets back.
 	Former []v1.NodeAddress
-	// Claims are other Nodes' claims to the VM's addresses and to Provided.
+	// Claims are other Nodes' claims to the Candidates.
 	Claims map[netip.Addr]Claim
 }
 
 // Selection is the result of a choice.
 type Selection struct {
-	// Addresses are empty if Select returns an error. A family may have an internal or an external IP only.
+	// Addresses are empty after an error. A family may have an internal or an external IP only.
 	Addresses []v1.NodeAddress
 	// LeftOut reports addresses that the framework would drop because of --node-ip, or is nil.
 	LeftOut error
 	// Results are in order of precedence and include dropped addresses.
 	Results []Result
-	// Unreported are the families without an address from VMware Tools, for example while the VM boots.
+	// Unreported are the families without a reported address, for example while the VM boots.
 	Unreported []string
 }
 
-// For returns the input for a VM and its Node, which may be nil. An address without an interface is only used for an
-// uninitialized Node without --node-ip.
+// For returns the input for a VM and its Node, which may be nil.
 func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	input := Input{Machine: *m, Rules: rules, Families: families}
 	if node != nil {
@@ -184,7 +180,7 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	return input
 }
 
-// listResults returns the VM's addresses in order of precedence: static addresses first, then the order of the report.
+// listResults starts with static addresses.
 func listResults(input *Input) []Result {
 	var results []Result
 	for i := range input.NICs {
@@ -224,8 +220,7 @@ func (v *Result) dropBy(r Rule) {
 	v.External = Reason{Rule: r}
 }
 
-// addressesOf returns the distinct addresses of an interface. Possibly floating IPs come last: secondary addresses, and
-// addresses with a void claim.
+// addressesOf returns possibly floating IPs last: secondary addresses, and addresses with a void claim.
 func (input *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {
@@ -250,7 +245,7 @@ func (input *Input) current(kind v1.NodeAddressType, family string) netip.Addr {
 	return first(input.Current, kind, family)
 }
 
-// unreported returns results for the Node's addresses that the VM's metadata contains but VMware Tools do not report.
+// unreported returns the Node's addresses that only the VM's metadata contains.
 func (input *Input) unreported(reported []Result) []Result {
 	var out []Result
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {

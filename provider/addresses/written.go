@@ -9,8 +9,8 @@ import (
 	helpers "k8s.io/cloud-provider/node/helpers"
 )
 
-// Written returns the addresses that the framework's node controller would write: it keeps the Node's host name if
-// addresses has none, and --node-ip replaces all other addresses of its type.
+// Written returns the addresses as the framework's node controller writes them, with the Node's host name
+// and --node-ip.
 func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error) {
 	isHostName := func(a v1.NodeAddress) bool { return a.Type == v1.NodeHostName }
 	if !slices.ContainsFunc(addresses, isHostName) {
@@ -27,9 +27,9 @@ func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error
 	return addresses, nil
 }
 
-// Unchanged reports whether the Node already has the addresses that the framework would write. The framework compares
-// only one address of each type, and would rewrite a Node with two internal IPs forever. The order of types is ignored,
-// because the API server changes it.
+// Unchanged reports whether the Node already has the addresses as written. The framework compares only one
+// address of each type, and would rewrite a Node with two internal IPs forever. The API server changes the
+// order of types.
 func Unchanged(node *v1.Node, addresses []v1.NodeAddress) bool {
 	written, err := Written(node, addresses)
 	return err == nil && slices.Equal(byType(written), byType(node.Status.Addresses))

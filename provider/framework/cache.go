@@ -18,11 +18,11 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// A Cache is a Node informer that can call the framework's handlers for an unchanged Node, see Announce. Its Lister
-// hides foreign Nodes.
+// A Cache is a Node informer that can call the framework's handlers for an unchanged Node, see Announce.
+// Its Lister hides foreign Nodes.
 type Cache struct {
 	coreinformers.NodeInformer
-	// shared and lister are cached because NodeInformer creates them at each call.
+	// NodeInformer would create these at each call.
 	shared    cache.SharedIndexInformer
 	lister    corelisters.NodeLister
 	isForeign func(*v1.Node) bool
@@ -33,7 +33,7 @@ type Cache struct {
 	handlers []cache.ResourceEventHandler
 }
 
-// NewCache returns a cache that hides the Nodes for which foreign returns true.
+// NewCache returns a cache that hides foreign Nodes.
 func NewCache(isForeign func(*v1.Node) bool) *Cache {
 	return &Cache{isForeign: isForeign, started: make(chan struct{})}
 }
@@ -43,7 +43,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	c.NodeInformer = factory.Core().V1().Nodes()
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
-	// This registers the informer, so that the factory starts it.
+	// This registers the informer at the factory.
 	c.shared = c.NodeInformer.Informer()
 	c.lister = c.NodeInformer.Lister()
 	// SetTransform fails only after the informer was started.
@@ -81,7 +81,7 @@ func (c *Cache) IsStarted() bool {
 	}
 }
 
-// All returns our Nodes and foreign Nodes.
+// All returns all Nodes, including foreign Nodes.
 func (c *Cache) All() []*v1.Node {
 	nodes, err := c.lister.List(labels.Everything())
 	if err != nil {
@@ -130,7 +130,6 @@ type ownNodes struct {
 	isForeign func(*v1.Node) bool
 }
 
-// List implements corelisters.NodeLister.
 func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	nodes, err := l.NodeLister.List(selector)
 	if err != nil {
@@ -145,7 +144,6 @@ func (l ownNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	return ours, nil
 }
 
-// Get implements corelisters.NodeLister.
 func (l ownNodes) Get(name string) (*v1.Node, error) {
 	n, err := l.NodeLister.Get(name)
 	if err == nil && l.isForeign(n) {
@@ -171,12 +169,12 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.register(h), o)
 }
 
-// note registers a handler for Announce. The returned handler gets the changes of initialized Nodes and all deletions.
+// register registers a handler for Announce, and returns it without changes of uninitialized Nodes.
 func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	s.cache.mu.Lock()
 	s.cache.handlers = append(s.cache.handlers[:len(s.cache.handlers):len(s.cache.handlers)], h)
 	s.cache.mu.Unlock()
-	// A handler that is added after the first sync may have missed announcements, so it gets all existing Nodes.
+	// A late handler may have missed announcements, so it gets all existing Nodes.
 	isLate := s.HasSynced()
 	isUninitialized := func(object any) bool {
 		n, ok := object.(*v1.Node)
@@ -198,9 +196,9 @@ func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventH
 }
 
 const (
-	// addressIndex indexes all Nodes by the addresses that they claim.
+	// addressIndex contains the addresses that Nodes claim.
 	addressIndex = "vzones/address"
-	// machineIndex indexes all Nodes by each form of their UUID, or by their name if they have no UUID.
+	// machineIndex contains each form of a Node's UUID, or its name if it has no UUID.
 	machineIndex = "vzones/vm"
 )
 

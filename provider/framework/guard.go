@@ -23,8 +23,8 @@ import (
 	"vzones/provider/plan"
 )
 
-// A Guard remembers the provider's last answers and wraps the framework's client, so that a Node never gets the answers
-// about an earlier Node of its name. Its methods may be called concurrently.
+// A Guard remembers the provider's last answers and wraps the framework's client. Its methods may be called
+// concurrently.
 type Guard struct {
 	Current func(name string) (*v1.Node, error)
 	Answers AnswerStore
@@ -33,19 +33,18 @@ type Guard struct {
 // AnswerStore contains the answers about each Node under one lock. nodes.Store implements it.
 type AnswerStore interface {
 	sync.Locker
-	// AnswersAbout returns the answers about a Node. The caller holds the lock while it uses them.
+	// AnswersAbout returns the answers about a Node, for use under the lock.
 	AnswersAbout(*v1.Node) *Answers
 }
 
 // Answers are the last answers about a Node.
 type Answers struct {
-	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates addresses,
-	// the newer one first.
+	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates
+	// addresses, the newer one first.
 	metadata [2]metadata
-	// Refused means that the Node could not be initialized when the framework last asked. The framework asks again
-	// only after a change or Announce, whose caller resets Refused.
-	Refused bool
-	// isAbsent means that the VM does not exist.
+	// Refused means that the Node could not be initialized. The framework asks again only after a change or
+	// Announce, whose caller resets Refused.
+	Refused              bool
 	isAbsent, isShutDown bool
 }
 
@@ -55,19 +54,19 @@ type metadata struct {
 	providerID string
 	addresses  []v1.NodeAddress
 	additions  Additions
-	// hasNewFormer means that additions.Former differs from the Node's annotation.
+	// hasNewFormer means that additions.Former differs from the Node.
 	hasNewFormer bool
 }
 
 // Additions are added to the framework's writes of a Node.
 type Additions struct {
-	// Labels are reserved labels, which the framework does not write. Annotations contain the VM's location.
+	// Labels are reserved labels, which the framework does not write. Annotations are the VM's location.
 	Labels, Annotations map[string]string
 	// Levels are labels that the framework writes. The annotation nodeinfo.KeyLabels lists those that are new.
 	Levels map[string]string
 	// Former is the annotation nodeinfo.KeyFormerAddresses.
 	Former string
-	// Condition is written with the addresses, and thus not if no address changes.
+	// Condition is written with the addresses, so not if no address changes.
 	Condition *v1.NodeCondition
 }
 
@@ -118,11 +117,12 @@ func (g *Guard) lastAnswers(n *v1.Node) Answers {
 
 // Client returns a client for the framework's controllers that changes writes to Nodes:
 //
-//   - The initializing update is rejected unless the Node was given its provider ID. Labels and annotations are added, so
-//     that they exist once the taint is gone, even if the daemon restarts then.
-//   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match an answer about
-//     that Node. The first patch of addresses also gets the condition.
-//   - Other patches depend only on the cached Node: copies of labels from beta keys, and the end of the shutdown taint.
+//   - The initializing update is rejected unless the Node was given its provider ID. It also gets labels and
+//     annotations, so that they exist once the taint is gone.
+//   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match
+//     an answer. The first patch of addresses also gets the condition.
+//   - Other patches depend only on the cached Node: copies of labels from beta keys, and the end of the
+//     shutdown taint.
 //   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
@@ -133,7 +133,6 @@ type guardedClient struct {
 	guard *Guard
 }
 
-// CoreV1 implements kubernetes.Interface.
 func (c guardedClient) CoreV1() typedv1.CoreV1Interface {
 	return guardedCore{c.Interface.CoreV1(), c.guard}
 }
@@ -143,7 +142,6 @@ type guardedCore struct {
 	guard *Guard
 }
 
-// Nodes implements typedv1.CoreV1Interface.
 func (c guardedCore) Nodes() typedv1.NodeInterface {
 	return guardedNodes{c.CoreV1Interface.Nodes(), c.guard}
 }
@@ -153,7 +151,6 @@ type guardedNodes struct {
 	guard *Guard
 }
 
-// Update rejects an update that no answer of InstanceMetadata justifies.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.lastAnswers(n).metadata {
 		if m.isJoining && m.isGiven && m.providerID == n.Spec.ProviderID {
@@ -173,7 +170,6 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or has to wait by now; it is initialized later", n.Name)
 }
 
-// Patch rejects a patch that no answer justifies.
 func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
 	patch, err := c.guard.complete(name, patch, subresources)
 	if err != nil {
@@ -182,7 +178,6 @@ func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchTy
 	return c.NodeInterface.Patch(ctx, name, kind, patch, opts, subresources...)
 }
 
-// Delete rejects a deletion that no answer of InstanceExists justifies.
 func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	n, err := c.guard.Current(name)
 	if err != nil {
@@ -202,7 +197,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete adds the UID to a patch, which the API server compares, and the additions to a patch of addresses.
+// complete adds the UID to a patch, which the API server compares, and the additions.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var patched v1.Node
 	var fields map[string]any
@@ -249,15 +244,14 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	return json.Marshal(fields)
 }
 
-// betaKeys maps the labels that the framework copies to the keys that it copies from.
+// betaKeys maps labels to the keys that the framework copies them from.
 var betaKeys = map[string]string{
 	v1.LabelTopologyZone:       v1.LabelFailureDomainBetaZone,
 	v1.LabelTopologyRegion:     v1.LabelFailureDomainBetaRegion,
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// isDerivedFrom reports whether the framework derives a patch from a Node without an answer. n may be another Node of the
-// same name.
+// isDerivedFrom reports whether the framework derives a patch from a Node without an answer.
 func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
@@ -267,7 +261,7 @@ func isDerivedFrom(n, patch *v1.Node) bool {
 	return len(patch.Labels) > 0 || nodeinfo.IsReady(n)
 }
 
-// answerWith returns the last answer with these addresses, or zero. The framework adds the Node's own host name.
+// answerWith ignores the host name, which the framework adds.
 func (a *Answers) answerWith(addresses []v1.NodeAddress) metadata {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool {

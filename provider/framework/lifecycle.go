@@ -9,9 +9,7 @@ import (
 	"vzones/provider/nodeinfo"
 )
 
-// LifecycleInformer returns an informer for the framework's lifecycle controller. Its lister omits Nodes that are not
-// ready and for which InstanceExists would return an error, because the controller would only log that error every
-// --node-monitor-period.
+// LifecycleInformer returns an informer whose lister omits Nodes that are not ready and have no answer.
 func LifecycleInformer(nodes coreinformers.NodeInformer, hasAnswer func(*v1.Node) bool) coreinformers.NodeInformer {
 	return lifecycleInformer{nodes, hasAnswer}
 }
@@ -21,7 +19,6 @@ type lifecycleInformer struct {
 	hasAnswer func(*v1.Node) bool
 }
 
-// Lister implements coreinformers.NodeInformer.
 func (i lifecycleInformer) Lister() corelisters.NodeLister {
 	return answeredNodes{i.NodeInformer.Lister(), i.hasAnswer}
 }
@@ -31,7 +28,6 @@ type answeredNodes struct {
 	hasAnswer func(*v1.Node) bool
 }
 
-// List implements corelisters.NodeLister.
 func (l answeredNodes) List(selector labels.Selector) ([]*v1.Node, error) {
 	nodes, err := l.NodeLister.List(selector)
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// longestProviderID exceeds any cloud's provider IDs. A longer one is cut to providerIDKept bytes, which identify
-	// the provider and are no valid UUID.
-	longestProviderID = 1024
-	providerIDKept    = 96
-	// longestAddress is the limit of a host name.
+	// longestProviderID exceeds any cloud's provider IDs. A longer one is cut to providerIDKept bytes, which
+	// identify the provider and are no valid UUID.
+	longestProviderID  = 1024
+	providerIDKept     = 96
 	longestAddress     = 253
 	longestAddressType = 63
-	// longestCondition exceeds our condition. A longer condition is not ours and is overwritten.
+	// A longer condition is not ours and is overwritten.
 	longestCondition = quote.LongestNote + 128
 	mostAddresses    = 256
 )
 
-// slim drops the unused parts of a Node before it enters the cache. Managed fields are a third of a Node, images and
-// conditions most of the rest, and a kubelet can make them a megabyte long.
+// slim drops the unused parts of a Node. Managed fields are a third of a Node, images and conditions most of
+// the rest, and a kubelet can make them a megabyte long.
 //
-// The framework writes cached Nodes back. That cannot damage the status: an update ignores it, and a patch contains only
-// differences. Labels, annotations and taints must stay whole. The API server rejects an update with a cut provider ID.
+// The framework writes cached Nodes back. An update ignores the status, and a patch contains only
+// differences, but labels, annotations and taints must stay whole. The API server rejects an update with a
+// cut provider ID.
 func slim(object any) (any, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package nodeinfo reads facts from a Node object: which VM it names, whether it is initialized and ready, and what
-// vzones wrote to it. It owns the format of provider IDs and our keys. All its functions are pure.
+// Package nodeinfo reads facts from a Node object. It owns the format of provider IDs and our keys. All its
+// functions are pure.
 package nodeinfo
 
 import (
@@ -54,7 +54,7 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	return []inventory.UUID{u}
 }
 
-// checkLocation returns an error if a location is longer than vzones writes it. Ignoring it might delete the Node.
+// checkLocation rejects an annotation longer than vzones writes. Ignoring it might delete the Node.
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
@@ -70,7 +70,7 @@ var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the N
 // ErrNoProviderID means that a Node was registered without a provider ID and without the taint.
 var ErrNoProviderID = errors.New("no provider ID")
 
-// CheckProviderID returns an error for a Node that no cloud provider initializes: without taint and provider ID.
+// CheckProviderID returns an error for a Node without taint and provider ID, which no provider initializes.
 func CheckProviderID(node *v1.Node) error {
 	if node.Spec.ProviderID != "" || IsUninitialized(node) {
 		return nil
@@ -79,7 +79,7 @@ func CheckProviderID(node *v1.Node) error {
 		ErrNoProviderID, node.Name, TaintCommand(node.Name, "=true:NoSchedule"))
 }
 
-// TaintCommand returns the command that applies a change to the cloud provider's taint, such as "-".
+// TaintCommand returns the command for a change of the cloud provider's taint, such as "-".
 func TaintCommand(node, change string) string {
 	return "kubectl taint node " + node + " " + cloudproviderapi.TaintExternalCloudProvider + change
 }
@@ -87,8 +87,8 @@ func TaintCommand(node, change string) string {
 // ErrContradiction means that a Node's provider ID and system UUID belong to two VMs. It comes with topology.ErrUnknown.
 var ErrContradiction = errors.New("the provider ID is not that of the VM that the Node runs on")
 
-// Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as after a VM was
-// rebuilt under the name of an old Node.
+// Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as
+// after a VM was rebuilt under an old name.
 func Contradiction(node *v1.Node) error {
 	id, err := ParseProviderID(node.Spec.ProviderID)
 	if err != nil {
@@ -172,8 +172,7 @@ const (
 	objectIDMax = 40
 )
 
-// ParseLocation is the inverse of FormatLocation, and returns zero for an invalid value. A vCenter's name may contain
-// slashes.
+// ParseLocation returns zero for an invalid value. A vCenter's name may contain slashes.
 func ParseLocation(s string) topology.Ref {
 	i := strings.LastIndexByte(s, '/')
 	if i <= 0 || len(s) > locationMax || !isObjectID(s[i+1:]) {
@@ -182,7 +181,7 @@ func ParseLocation(s string) topology.Ref {
 	return topology.Ref{VCenter: s[:i], Type: "VirtualMachine", ID: s[i+1:]}
 }
 
-// isObjectID reports whether s can be a VM's managed object ID, such as vm-42. vSphere does not specify the format.
+// isObjectID is lenient, since vSphere does not specify the format of IDs such as vm-42.
 func isObjectID(s string) bool {
 	isInvalid := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-'

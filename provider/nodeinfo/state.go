@@ -10,7 +10,7 @@ import (
 	"vzones/topology"
 )
 
-// Keys that vzones writes to Nodes. They must never change, because running clusters contain them.
+// Keys that vzones writes to Nodes. They must never change.
 const (
 	// KeyMachine is the annotation with the last location of the VM, as vCenter entry, slash, managed object ID.
 	KeyMachine = "vzones/vm"
@@ -41,7 +41,7 @@ func IsUninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
-// IsReady reports whether a Node is ready. The framework calls InstanceExists only for other Nodes.
+// IsReady reports whether a Node is ready.
 func IsReady(node *v1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == v1.NodeReady {

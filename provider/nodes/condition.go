@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// rewordAfter is the least age of a message that is replaced by another message with the same reason. The errors of
-	// an outage may differ from one attempt to the next.
+	// rewordAfter is how long a message stays before another replaces it for the same reason: the errors of an
+	// outage may differ at each attempt.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime is the time for the framework to write the condition of a Node that it has initialized.
+	// frameworkTime lets the framework write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second
 )
 
-// readiness is the content of the condition nodeinfo.TopologyReady. Zero means that nothing is written, because the Node
-// is not ours or its problem is too recent.
+// readiness is the content of the condition nodeinfo.TopologyReady. Zero means that nothing is written.
 type readiness struct {
 	status          v1.ConditionStatus
 	reason, message string
@@ -37,8 +36,7 @@ func readinessOfProblem(p report.Problem) readiness {
 	return v
 }
 
-// readinessOf returns the condition of an initialized Node: its gravest problem, or the state of its labels. It is True
-// only if all facts behind the labels are known.
+// readinessOf returns the condition of an initialized Node: its gravest problem, or the state of its labels.
 func (r *nodeRecord) readinessOf(n *v1.Node, todo *plan.Plan, verdicts []verdict) readiness {
 	states := map[string]state{}
 	for i := range verdicts {
@@ -85,7 +83,7 @@ func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *nodeRecord, 
 	return w.sendCondition(ctx, n, r, fmt.Sprint(want), report.NewCondition(n, want.status, want.reason, want.message))
 }
 
-// removeCondition removes the condition from a Node that is not ours. It was written while the Node had the taint.
+// removeCondition is for a Node that is not ours but had the taint.
 func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }

@@ -22,7 +22,6 @@ const reasonUnread = "TagsUnreadable"
 
 const namedAtMost = 8
 
-// decidedNodes yields our initialized Nodes with a decision, and their records.
 func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 	return func(yield func(*v1.Node, *nodeRecord) bool) {
 		for _, n := range c.nodes.All() {
@@ -36,9 +35,9 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 	}
 }
 
-// findConflicts finds conflicts between Nodes, such as a zone in two vCenters, and enqueues all Nodes if they changed.
+// findConflicts finds conflicts between Nodes, such as a zone in two vCenters.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	// Both are by vCenter, with an empty entry for a vCenter whose objects are all readable.
+	// A vCenter whose objects are all readable has an empty entry.
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
 	var placements []topology.Placement
@@ -63,8 +62,8 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
-// reportUnread reports objects that are treated as untagged because the account cannot read their tags. An Event per
-// vCenter names new objects, and about hourly all. Folders that vSphere creates are only logged: they are rarely tagged.
+// reportUnread reports objects that are treated as untagged because the account cannot read their tags. An
+// Event names new objects, and about hourly all. Folders of vSphere are only logged: they are rarely tagged.
 func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
@@ -88,10 +87,9 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 	}
 }
 
-// reportedObjects contains the reported objects by vCenter.
 type reportedObjects map[string]map[topology.Ref]bool
 
-// news replaces the objects of a vCenter and returns the new objects in the order of their paths.
+// news replaces the objects of a vCenter and returns the new ones.
 func (r reportedObjects) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	previous := r[vcenter]
 	current := map[topology.Ref]bool{}

@@ -1,10 +1,10 @@
 // Package nodes contains the controller of Nodes.
 //
-// It does all writes to Nodes except the framework's: annotations, topology labels, the drift taint, the condition and
-// Events. It announces a Node to the framework when the Node can be initialized, but never initializes or deletes one.
+// It does all writes to Nodes except the framework's. It announces a Node to the framework when the Node can
+// be initialized, but never initializes or deletes a Node.
 //
-// One goroutine processes one work queue and makes all decisions. Requests to the API server and searches for absent VMs
-// run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
+// One goroutine processes one work queue and makes all decisions. Requests to the API server and searches
+// for absent VMs run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
 //
 //	a Node changed                             → syncNode
 //	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
@@ -45,13 +45,12 @@ type Controller struct {
 	client  kubernetes.Interface
 
 	// running is closed once the fields below are set, stopped after the last decision.
-	running, stopped chan struct{}
-	queue            workqueue.TypedDelayingInterface[item]
-	events           events
-	limiters         limiters
-	writer           *writer
-	passes           passes
-	// lastSum is the last logged sum.
+	running, stopped   chan struct{}
+	queue              workqueue.TypedDelayingInterface[item]
+	events             events
+	limiters           limiters
+	writer             *writer
+	passes             passes
 	lastSum            sum
 	lastOtherProviders otherProviders
 
@@ -67,7 +66,7 @@ func New(fleet Fleet, store *Store, checker *placement.Checker, client kubernete
 	}
 }
 
-// Run manages Nodes once the framework has passed its informers, until the context is done. Call it once.
+// Run manages Nodes until the context is done. Call it once.
 func (c *Controller) Run(ctx context.Context) error {
 	if !c.nodes.AwaitStart(ctx) {
 		return nil
@@ -110,7 +109,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// enqueueChanges enqueues the first jobs, and then a job for each change of the fleet.
 func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: resyncNodes})
 	c.queue.AddAfter(item{job: sumNodes}, firstSumDelay)
@@ -176,7 +174,7 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	return true
 }
 
-// sooner returns the shorter of two delays. Delays that are not positive are ignored.
+// sooner ignores delays that are not positive.
 func sooner(a, b time.Duration) time.Duration {
 	if b <= 0 || a > 0 && a < b {
 		return a
@@ -194,11 +192,10 @@ type Fleet interface {
 	Subscribe() <-chan struct{}
 	// Probe makes a vCenter answer soon: its state gets a new LastContact or an error.
 	Probe(vcenter string)
-	// ReadTags makes a vCenter read its tags soon. Subscribers are notified afterwards, even after an error.
+	// ReadTags makes a vCenter read its tags soon. Subscribers are notified even after an error.
 	ReadTags(vcenter string)
 }
 
-// placer is the used part of placement.Placer.
 type placer interface {
 	NodeChanged(*v1.Node)
 
@@ -212,7 +209,7 @@ type placer interface {
 	Topology() *config.Topology
 }
 
-// handlers enqueue Nodes after changes that affect decisions, which heartbeats of kubelets do not.
+// handlers ignore changes that affect no decision, such as heartbeats.
 func (c *Controller) handlers() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { c.changed(nil, o) },
@@ -229,7 +226,7 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
-// changed enqueues the items for a change of a Node. before is nil for a new Node, now for a deleted one.
+// changed takes nil for a Node that did not exist before or does not exist now.
 func (c *Controller) changed(oldObj, newObj any) {
 	old := nodeIn(oldObj)
 	n := nodeIn(newObj)
@@ -286,7 +283,6 @@ func followKey(p placer, n *v1.Node) string {
 	return id.MachineKey()
 }
 
-// mayAffectOthers reports whether a change of a Node may affect other Nodes.
 func mayAffectOthers(p placer, b, n *v1.Node) bool {
 	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
 		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||

@@ -23,7 +23,7 @@ import (
 // eventsPerSecond limits all Events. The recorder drops Events that the API server does not accept fast enough.
 const eventsPerSecond = 20
 
-// events emits the Events about Nodes. Its methods return the time after which to call them again, 0 for never.
+// events emits the Events about Nodes. Its methods return when to call them again, 0 for never.
 type events struct {
 	recorder report.Recorder
 	limiter  *limiter
@@ -42,7 +42,6 @@ func (r *nodeRecord) tracker(about string) *report.Tracker {
 	return t
 }
 
-// emitVerdicts emits the Events that follow from the verdicts about a Node.
 func (e *events) emitVerdicts(ctx context.Context, n *v1.Node, r *nodeRecord, verdicts ...verdict) (next time.Duration) {
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -63,7 +62,6 @@ func (e *events) emitVerdicts(ctx context.Context, n *v1.Node, r *nodeRecord, ve
 	return next
 }
 
-// emitProblem emits an Event about a problem that has lasted long enough.
 func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *verdict) time.Duration {
 	t := r.tracker(v.about)
 	now := time.Now()
@@ -100,13 +98,13 @@ func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *
 	return 0
 }
 
-// mayEmit reports whether the limiter allows an Event now. Otherwise the Node is requeued once it does.
+// mayEmit reports whether the limiter allows an Event. Otherwise the Node is requeued once it does.
 func (e *events) mayEmit(n *v1.Node, r *nodeRecord) bool {
 	r.isEventPending = !e.limiter.acquire(n, r)
 	return !r.isEventPending
 }
 
-// emitEnd emits an Event about the end of a problem that had one. It returns false if the Event has no slot yet.
+// emitEnd returns false if the Event about the end of a problem has no slot yet.
 func (e *events) emitEnd(ctx context.Context, n *v1.Node, r *nodeRecord, about string) (isDone bool) {
 	t := r.problems[about]
 	if t == nil {
@@ -141,7 +139,7 @@ func (r *nodeRecord) hasProblem(about string) bool {
 	return t != nil && !t.Since().IsZero()
 }
 
-// reportedReadiness returns the condition for a problem, zero until the problem has an Event.
+// reportedReadiness is zero until the problem has an Event.
 func (r *nodeRecord) reportedReadiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
 		if last, current := t.LastRecorded(); current {
@@ -153,9 +151,9 @@ func (r *nodeRecord) reportedReadiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// emitConflicts reports each conflict while it lasts. It is over if it is not found although everything behind its labels
-// was read; only the end of the last conflict has an Event. Unreadable objects are reported on the daemon's Pod, because
-// they concern many Nodes. Labels that the CSI driver cannot see are only counted.
+// emitConflicts reports each conflict. A conflict is over if it is not found although everything behind its
+// labels was read; only the last conflict's end has an Event. Unreadable objects are reported on the
+// daemon's Pod, because they concern many Nodes.
 func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -205,8 +203,8 @@ func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddressesTime is the time in which a new Node gets addresses without an Event, because the framework writes them
-// after it has removed the taint.
+// firstAddressesTime is how long a new Node gets addresses without an Event, because the framework writes
+// them after it has removed the taint.
 const firstAddressesTime = time.Minute
 
 func addressChanges(old, current []v1.NodeAddress) string {
@@ -228,7 +226,6 @@ func addressChanges(old, current []v1.NodeAddress) string {
 	return strings.Join(changes, ", ")
 }
 
-// emitAddressChange emits an Event if the addresses of an initialized Node have changed, no matter how.
 func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
 	old := r.lastAddresses
 	current := n.Status.Addresses
@@ -241,7 +238,7 @@ func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
 	r.lastAddresses = append([]v1.NodeAddress{}, current...)
 }
 
-// isFirstAssignment reports whether a Node gets its first IPs or, if it is new, only additional IPs.
+// isFirstAssignment reports whether a Node gets its first IPs or, if new, only additional IPs.
 func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(old, isIP) {
@@ -250,7 +247,7 @@ func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	return isNew && !slices.ContainsFunc(old, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(current, a) })
 }
 
-// LabelEventReasons returns the reasons of the Events about labels and addresses of initialized Nodes.
+// LabelEventReasons returns the reasons of Events about initialized Nodes.
 func LabelEventReasons() []string {
 	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

@@ -14,40 +14,40 @@ import (
 	"vzones/topology"
 )
 
-// maxAnswerAge is the greatest age of a vCenter's last answer when a label is written. A wait for tag names that is
-// longer than namesTimeout starts over.
+// maxAnswerAge limits the age of a vCenter's last answer when a label is written. A longer wait for tag
+// names than namesTimeout starts over.
 const maxAnswerAge, namesTimeout = 2 * time.Second, 10 * time.Minute
 
-// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns all but writes, which the store's
-// lock guards.
+// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes,
+// which the store's lock guards.
 type labeler struct {
 	emitOnPod func(eventType, reason, message string)
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
-	// unread contains the reported objects whose tags the account cannot read, systemUnread the folders among them
-	// that vSphere creates. Events are repeated after unread was cleared at unreadSince.
+	// These contain the reported objects with unreadable tags. Events are repeated after unread was cleared at
+	// unreadSince.
 	unread, systemUnread reportedObjects
 	unreadSince          time.Time
 }
 
 type labelState struct {
-	// isWaiting means that the next answer of a vCenter requeues the Node. At generation askedGeneration-1 the vCenter
-	// was asked for an answer.
+	// isWaiting means that the next answer of a vCenter requeues the Node. The vCenter was asked for it at
+	// generation askedGeneration-1.
 	isWaiting       bool
 	askedGeneration int64
-	// namesWaitStart is the time when a write began to wait for tag names, or zero.
+	// namesWaitStart is when a write began to wait for tag names, or zero.
 	namesWaitStart time.Time
 
 	drifts  []plan.Timed
 	resized []plan.Timed
-	// placed is the placement for conflicts between Nodes, see place, and placedPolicy the policy behind it.
+	// placed is the placement for conflicts between Nodes, see place.
 	placed       topology.Placement
 	placedPolicy topology.Policy
 	// reported contains the labels of each conflict with an Event, by conflict key.
 	reported map[string][]string
 }
 
-// KeepLabels makes Run keep the labels of initialized Nodes until the context is done. emitOnPod must not block.
+// KeepLabels makes Run keep labels current until the context is done. emitOnPod must not block.
 func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, reason, message string)) error {
 	select {
 	case <-c.running:
@@ -87,7 +87,7 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *nodeRecord) (*plan.Po
 	return policy, todo
 }
 
-// writeLabels writes the plan. The patch contains the resource version, so it fails after a concurrent write.
+// writeLabels writes with the resource version, so that a concurrent write wins.
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *nodeRecord, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
 		r.labels.namesWaitStart = time.Time{}
@@ -122,7 +122,7 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter was read recently enough to write labels. If not, it requests the reading, which
+// isFresh reports whether the vCenter was read recently enough. If not, it requests a reading, which
 // requeues the Node.
 func (c *Controller) isFresh(r *nodeRecord) bool {
 	d := r.decision
@@ -143,8 +143,8 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	return false
 }
 
-// needsNames reports whether tag names must be read before labels are written. Names that were read after the wait began
-// are accepted, even if they are too old by now.
+// needsNames reports whether tag names must be read before labels are written. Names that were read during
+// the wait are accepted, however old.
 func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
@@ -156,8 +156,8 @@ func (k *labelState) needsNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesWaitStart)
 }
 
-// place updates the placement for conflicts. It keeps the old one if labels are unknown and no known label has changed,
-// because a mixture of two placements may be a place that the Node never had.
+// place updates the placement for conflicts. It waits for unknown labels, because a mixture of two
+// placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
 	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)

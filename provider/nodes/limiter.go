@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A limiter limits the rate of one kind of Event or patch. Nodes queue for slots, and leave the queue as soon as they
+// A limiter limits the rate of one kind of Event or patch. Nodes queue for slots and leave as soon as they
 // need none, so that a short outage of many Nodes delays no later Event.
 type limiter struct {
 	limit  *rate.Limiter
@@ -18,14 +18,14 @@ type limiter struct {
 	slotOf func(*nodeRecord) *slot
 }
 
-// slot is the state of a Node at a limiter, guarded by the store's lock. At most one field is true.
+// slot is guarded by the store's lock. At most one field is true.
 type slot struct{ isQueued, isGranted bool }
 
 func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*nodeRecord) *slot) *limiter {
 	return &limiter{limit, workqueue.NewTyped[item](), store, slotOf}
 }
 
-// acquire uses a slot if the Node has one or the rate allows it. Otherwise it queues the Node.
+// acquire uses a slot or queues the Node.
 func (l *limiter) acquire(n *v1.Node, r *nodeRecord) bool {
 	l.store.Lock()
 	defer l.store.Unlock()
@@ -47,7 +47,6 @@ func (l *limiter) release(r *nodeRecord) {
 	*l.slotOf(r) = slot{}
 }
 
-// run grants slots until the context is done and calls requeue for each.
 func (l *limiter) run(ctx context.Context, requeue func(item)) {
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	for {

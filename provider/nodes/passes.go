@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// gatherDelay is the time in which changes of Nodes are collected, so that a burst costs one request.
+	// gatherDelay collects changes of Nodes, so that a burst costs one request.
 	gatherDelay = 100 * time.Millisecond
-	// resyncEvery is the longest time between two passes over all Nodes. A pass renews the knowledge about VMs.
+	// resyncEvery is the longest time between two passes. A pass renews the knowledge about VMs.
 	resyncEvery = time.Minute
-	// timePerNode times the number of Nodes is the pause between two passes over all Nodes, at most observeEvery and
-	// 0 for at most fewNodes. So a burst of changes costs at most a tenth of a CPU.
+	// timePerNode is the pause per Node between two passes, at most observeEvery and 0 for at most fewNodes. So
+	// a burst of changes costs at most a tenth of a CPU.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
@@ -28,14 +28,14 @@ const (
 
 // passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
-	// machines are the keys of the VMs that the fleet watches, locations their annotations KeyMachine.
+	// These are the keys of the watched VMs and their annotations KeyMachine.
 	machines, locations []string
-	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show then.
+	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show.
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet. next is the earliest time of the next pass, with a monotonic
-	// reading, nil before the first. Any goroutine may use both.
+	// generation counts the changes of the fleet. next is the earliest time of the next pass, nil before the
+	// first. Any goroutine may use both.
 	generation atomic.Int64
 	next       atomic.Pointer[time.Time]
 }
@@ -57,8 +57,8 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(&next)
 }
 
-// fleetChanged enqueues a pass. Nodes with an absent VM are enqueued at once, so that no evidence against the absence is
-// missed.
+// fleetChanged enqueues a pass, and Nodes with an absent VM at once, so that no evidence against the absence
+// is missed.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
@@ -71,7 +71,7 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that the provider then refused.
+// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that were then refused.
 func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -82,8 +82,7 @@ func (c *Controller) recheck() {
 	}
 }
 
-// observe enqueues the Nodes whose placement may have changed: all if the rules or visible categories have changed,
-// otherwise those with a changed or uncertain VM.
+// observe enqueues the Nodes whose placement may have changed.
 func (c *Controller) observe(ctx context.Context) {
 	states := c.fleet.States()
 	nodes := c.nodes.All()
@@ -95,7 +94,7 @@ func (c *Controller) observe(ctx context.Context) {
 	p.hidden = hidden
 	p.begin(len(nodes))
 	if isFull {
-		// The configuration also selects our Nodes and how their VMs are found.
+		// The configuration also selects Nodes and how their VMs are found.
 		c.follow(nodes, false)
 	}
 	for _, n := range nodes {
@@ -106,7 +105,7 @@ func (c *Controller) observe(ctx context.Context) {
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
-				// It is no longer ours. The sync forgets it.
+				// The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
 		case isFull, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
@@ -116,7 +115,7 @@ func (c *Controller) observe(ctx context.Context) {
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 }
 
-// recordOf returns the record of a Node, or nil, and whether the Node was refused after its announcement.
+// recordOf also reports whether the Node was refused after its announcement.
 func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -124,7 +123,7 @@ func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
 	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
 }
 
-// isDecidedFor reports whether the decision remains valid while the VM is unchanged.
+// isDecidedFor reports whether the decision is valid while the VM is unchanged.
 func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
@@ -144,8 +143,8 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow makes the fleet watch the VMs of the Nodes if they have changed. If withLocations is set, changed locations
-// matter too; new Nodes get theirs at different times, so that is left to resync.
+// follow makes the fleet watch the VMs of the Nodes if they have changed. Changed locations are left to
+// resync, since new Nodes get theirs at different times.
 func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string

@@ -21,45 +21,43 @@ import (
 
 // The subjects of a Node's problems.
 const (
-	// aboutMachine is the reason why the Node stays uninitialized or its VM is uncertain.
+	// aboutMachine: the Node stays uninitialized or its VM is uncertain.
 	aboutMachine = "vm"
-	// aboutOwner means that the Node may not be ours. Only the condition reports it.
-	aboutOwner = "owner"
-	// aboutDeletion is the reason why the Node is not deleted although its VM is not found.
+	// aboutOwner: the Node may not be ours.
+	aboutOwner    = "owner"
 	aboutDeletion = "deletion"
 	aboutPlace    = "place"
-	// aboutLeftOut are the addresses that the Node does not get because of --node-ip.
+	// aboutLeftOut: addresses that --node-ip excludes.
 	aboutLeftOut = "left out"
 	aboutDrift   = "drift"
 	aboutType    = "type"
-	// aboutLabel is an unknown label that is optional or already set. Only the condition reports it.
+	// aboutLabel: an unknown label that is optional or already set.
 	aboutLabel = "label"
-	// aboutConflict is the prefix of a conflict's subject. The conflict's key follows.
+	// aboutConflict is a prefix of conflict keys.
 	aboutConflict = "conflict "
 )
 
 const (
-	// waitingBeforeEvent is the least duration of an uninitialized Node's problem before its Event.
+	// How long a problem lasts before its Event. Short outages of a vCenter need none.
 	waitingBeforeEvent = 10 * time.Second
-	// runningBeforeEvent is the same for an initialized Node. Short outages of a vCenter need no Event.
 	runningBeforeEvent = 30 * time.Second
-	// unplacedBeforeEvent is the same for a Node without a placement. After a move, tags are read first.
+	// After a move, tags are read first.
 	unplacedBeforeEvent = 10 * time.Second
-	// mostLabels limits the labels in one Event. A kubelet can write the annotation that lists them.
+	// A kubelet can write the annotation that lists labels.
 	mostLabels = 10
 )
 
-// A verdict is the decision about one subject of a Node.
+// A verdict is about one subject of a Node.
 type verdict struct {
 	about string
 	state state
-	// problem is set in state wrong. Its Event is due once it has lasted for eventDelay.
+	// problem is set in state wrong. Its Event is due after eventDelay.
 	problem    report.Problem
 	eventDelay time.Duration
 	// isSilent means that only the condition reports the problem.
 	isSilent bool
-	// absent identifies a VM that no vCenter has, otherwise nil. It is searched for outside of the configured
-	// datacenters before the Event.
+	// absent identifies a VM that no vCenter has, or is nil. Before the Event it is searched for outside of the
+	// configured datacenters.
 	absent *inventory.Identity
 }
 
@@ -69,15 +67,15 @@ const (
 	// unknown: the facts cannot be read. A reported problem remains.
 	unknown state = iota
 	wrong
-	// resolved: no problem. An Event reports the end of a reported problem.
+	// resolved: no problem. An Event reports the end.
 	resolved
 	// dropped: no problem, and no Event about its end.
 	dropped
-	// interrupted: no problem for now. The next problem must last for its whole time again.
+	// interrupted: no problem for now. The next must last for its whole time.
 	interrupted
 )
 
-// problemsOf returns the verdicts about an initialized Node in the order of their Events. todo may be nil.
+// problemsOf returns the verdicts in the order of their Events. todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
 	verdicts := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
@@ -86,12 +84,11 @@ func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *pl
 	return verdicts
 }
 
-// machineProblem returns the error of a Node whose VM is uncertain or that gets only labels.
+// machineProblem is also about a Node that gets only labels.
 func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
 
-// mayBeForeign reports whether an initialized Node may belong to another provider.
 func mayBeForeign(n *v1.Node, d *placement.Decision) bool {
 	err := machineProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
@@ -139,7 +136,7 @@ func leftOutOf(d *placement.Decision) verdict {
 	return v
 }
 
-// driftOf is about settled differences that will not be written. It is not over while a label may be wrong.
+// driftOf is about settled differences that will not be written.
 func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutDrift}
 	if d.PlaceErr != nil {
@@ -174,11 +171,11 @@ func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.
 	return v
 }
 
-// typeOf is about a settled difference of the instance type that will not be written.
+// typeOf is about a settled difference that will not be written.
 func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
-		// If the VM's type is unknown, the difference may still exist.
+		// An unknown type may still differ.
 		if d.InstanceType != "" {
 			v.state = resolved
 		}
@@ -219,7 +216,6 @@ func labelOf(d *placement.Decision) verdict {
 	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), eventDelay: runningBeforeEvent, isSilent: true}
 }
 
-// deletionOf takes the results of placement.Checker.CheckAhead.
 func deletionOf(absent bool, err error) verdict {
 	v := verdict{about: aboutDeletion}
 	switch {

@@ -18,19 +18,19 @@ import (
 
 // Stats are the metrics of Nodes. Each map contains all possible keys.
 type Stats struct {
-	// Outcomes counts all Nodes by the outcome of the last decision, Waiting only uninitialized Nodes.
+	// Outcomes counts all Nodes by outcome, Waiting only uninitialized Nodes.
 	Outcomes, Waiting map[string]int
-	// KeptReasons counts the Nodes that are not ready and without a VM, by the reason why they are not deleted.
+	// KeptReasons counts the Nodes whose absent VM does not get them deleted, by the reason.
 	KeptReasons map[string]int
 	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
-	// Drifting counts Nodes whose labels differ from their placement, Resized Nodes with a different instance type.
+	// Drifting counts Nodes with different labels, Resized Nodes with a different instance type.
 	Drifting, Resized int
 	Conflicts         map[topology.ConflictKind]int
 	Writes            map[plan.Action]int
 }
 
-// Stats returns the current metrics, 0 until the informer has read the Nodes.
+// Stats returns the current metrics, 0 until the Nodes are known.
 func (c *Controller) Stats() Stats {
 	s := Stats{
 		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), KeptReasons: zeros(placement.KeptReasons()),
@@ -89,23 +89,22 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// firstSumDelay is the delay of the first sum, when most Nodes are placed.
+// After firstSumDelay most Nodes are placed.
 const firstSumDelay, sumEvery = 10 * time.Second, time.Minute
 
-// A sum counts our Nodes. Only waiting counts uninitialized Nodes.
+// A sum counts our Nodes. Only waiting includes uninitialized Nodes.
 type sum struct {
 	placed, unplaced, waiting int
 	drifting                  int
 }
 
-// otherProviders counts the Nodes with another provider's ID whose VMs are in our vCenters.
+// otherProviders counts Nodes with another provider's ID whose VMs are in our vCenters.
 type otherProviders struct {
 	nodes   int
 	schemes string
 }
 
-// logOtherProviders logs new Nodes of this kind. Otherwise nothing would explain why a cluster that another cloud
-// controller manager initialized gets no zones.
+// logOtherProviders explains why a cluster that another cloud controller manager initialized gets no zones.
 func (c *Controller) logOtherProviders(ctx context.Context) {
 	var current otherProviders
 	var schemes []string

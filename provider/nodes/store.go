@@ -17,7 +17,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A Store contains the state of each Node: one record, under one lock. Only Nodes in the informer have records.
+// A Store contains one record of each Node in the informer, under one lock.
 type Store struct {
 	cache  *framework.Cache
 	placer *placement.Placer
@@ -35,10 +35,10 @@ func NewStore(fleet placement.Fleet, cfg *config.Config, opts placement.Options)
 	return s
 }
 
-// Cache returns the cache of Nodes.
+// Cache returns the Nodes.
 func (s *Store) Cache() *framework.Cache { return s.cache }
 
-// Placer returns the placer of the Nodes.
+// Placer returns the placer.
 func (s *Store) Placer() *placement.Placer { return s.placer }
 
 // Memory implements placement.Memories.
@@ -55,7 +55,7 @@ func (s *Store) ExistingMemory(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// record returns the record of a Node. The caller holds the lock. A deleted Node gets a record outside the store.
+// record requires the lock. A deleted Node gets a record outside the store.
 func (s *Store) record(n *v1.Node) *nodeRecord {
 	r := s.records[n.UID]
 	if r == nil {
@@ -73,7 +73,7 @@ func (s *Store) forget(node types.UID) {
 	delete(s.records, node)
 }
 
-// phase is the phase of a Node after its last sync.
+// phase is the phase after the last sync.
 type phase int
 
 const (
@@ -96,18 +96,18 @@ func phaseOf(n *v1.Node, r *nodeRecord) phase {
 
 // nodeRecord is the state of one Node. The deciding goroutine owns the first part.
 type nodeRecord struct {
-	// decision is the last decision, or nil. machine is its VM, nil if every change of the fleet requeues the Node.
+	// decision is the last decision, or nil. machine is nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// metadata is the data of the last announcement, at announcedAt. Both are zero unless the Node is announced.
+	// These are from the last announcement, and zero unless the Node is announced.
 	metadata    *cloudprovider.InstanceMetadata
 	announcedAt time.Time
 	problems    map[string]*report.Tracker
-	// isEventPending means that an Event of the last sync waits for a slot.
+	// isEventPending means that an Event waits for a slot.
 	isEventPending bool
-	// lastAddresses are the addresses at the last sync since the initialization, or nil.
+	// lastAddresses are from the last sync since the initialization, or nil.
 	lastAddresses []v1.NodeAddress
-	// isShared means that the Node shares its VM or address with another Node, so a change of any Node may affect it.
+	// isShared means that another Node has the VM or an address, so a change of any Node may affect this Node.
 	isShared bool
 	labels   labelState
 
@@ -115,23 +115,21 @@ type nodeRecord struct {
 
 	memory  placement.Memory
 	answers framework.Answers
-	// node is the Node at the last sync, or nil.
+	// node is from the last sync, or nil.
 	node      *v1.Node
 	phase     phase
 	stats     nodeStats
 	eventSlot slot
-	// isAbsent means that no snapshot has the VM, so that a search has to confirm its absence.
-	isAbsent   bool
-	isPatching bool
-	// annotationPatches are for the location, labelPatches for labels and taints, conditionPatches for TopologyReady.
+	// isAbsent means that no snapshot has the VM.
+	isAbsent                                          bool
+	isPatching                                        bool
 	annotationPatches, labelPatches, conditionPatches patches
-	// initializedAt is the time when the framework initialized the Node, zero if that was not observed.
+	// initializedAt is zero if the initialization was not observed.
 	initializedAt time.Time
 }
 
-// nodeStats is a Node's contribution to the metrics.
 type nodeStats struct {
-	// outcome and keptReason are metric labels. keptReason is the reason why a Node without a VM is not deleted, or "".
+	// These are metric labels. keptReason is "" unless an absent VM does not get the Node deleted.
 	outcome, keptReason string
 	drifting, resized   bool
 	conflicts           []topology.Conflict

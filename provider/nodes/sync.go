@@ -16,7 +16,7 @@ import (
 	"vzones/provider/report"
 )
 
-// syncNode decides about a Node, and returns the time after which to sync it again, 0 for only after a change.
+// syncNode returns when to sync the Node again, 0 for only after a change.
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
@@ -49,7 +49,6 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// syncJoining announces a Node that can be initialized, and otherwise reports the reason in an Event.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.labels = labelState{}
 	r.lastAddresses = nil
@@ -91,8 +90,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	return next
 }
 
-// reannounceDelay is the time after which an uninitialized Node is announced again with the same metadata. The framework may
-// have dropped the announcement, or may retry a failed write only after 15 minutes.
+// reannounceDelay is when an unchanged announcement is repeated. The framework may have dropped it, or may
+// retry a failed write only after 15 minutes.
 const reannounceDelay = resyncEvery / 2
 
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
@@ -130,7 +129,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord)
 	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, verdicts)))
 }
 
-// storeDecision stores a decision. If the Node begins to share its VM or address, the other Nodes are enqueued.
+// storeDecision enqueues the other Nodes if the Node begins to share its VM or address.
 func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decision, err error) {
 	isShared := d.Shared || errors.Is(err, addresses.ErrClaimed)
 	if isShared && !r.isShared {
@@ -148,7 +147,7 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 	c.store.Unlock()
 }
 
-// syncDeletion starts to confirm the absence of a VM before the framework asks, and reports why the Node is not deleted.
+// syncDeletion starts to confirm the absence of a VM before the framework asks.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
 	keptReason := placement.KeptBy(err)

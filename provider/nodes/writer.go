@@ -22,38 +22,37 @@ import (
 const (
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
-	// busyDelay is the delay while the Node is being patched.
-	busyDelay = time.Second
-	// conflictDelay is the delay after a conflict. It does not grow, because a frequent writer would starve us.
+	busyDelay        = time.Second
+	// conflictDelay does not grow, because a frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// repeatDelay is the delay before an equal patch is sent. Usually the informer shows the first patch before.
+	// repeatDelay precedes an equal patch. Usually the informer shows the first patch before.
 	repeatDelay = 30 * time.Second
 )
 
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
 type patch struct {
-	// description is for the log. body contains the UID, so that no other Node of that name is patched.
+	// body contains the UID, so that no other Node of that name is patched.
 	description string
 	kind        types.PatchType
 	body        map[string]any
-	// content is equal for equal patches. If empty, the encoded body is used.
+	// content is equal for equal patches; the encoded body by default.
 	content      string
 	subresources []string
-	// written is called after success, unless it is nil.
+	// written is called after success; optional.
 	written func()
 }
 
-// patches is the state of one kind of patch to a Node.
+// patches is the state of one kind of patch.
 type patches struct {
 	slot slot
-	// content is the last patch, endedAt its end, retryAt the earliest time of an equal patch, and retries its backoff.
+	// content is the last patch, retryAt the earliest time of an equal patch.
 	content          string
 	endedAt, retryAt time.Time
 	retries          wait.Backoff
 }
 
-// A writer sends patches of Nodes. Its methods return the time after which to call them again, 0 for never.
+// A writer sends patches of Nodes. Its methods return when to call them again, 0 for never.
 type writer struct {
 	client   kubernetes.Interface
 	store    *Store
@@ -62,7 +61,7 @@ type writer struct {
 	requests sync.WaitGroup
 }
 
-// annotate writes the VM's location if it has changed, and KeyInitialized once the Node is its only Node.
+// annotate writes the VM's location, and KeyInitialized once the Node is its only Node.
 func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	metadata := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {
@@ -80,8 +79,8 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.D
 	})
 }
 
-// send sends a patch in its own goroutine, so that a slow API server delays no other Node. It returns 0 if the end of the
-// patch or the limiter requeues the Node.
+// send does not wait, so that a slow API server delays no other Node. It returns 0 if the end of the patch or
+// the limiter requeues the Node.
 func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patches, limiter *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {

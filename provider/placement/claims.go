@@ -18,17 +18,17 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// AddressesDiffer reports whether an update changed a Node's addresses or its kubelet's --node-ip.
+// AddressesDiffer reports whether an update changed a Node's addresses or --node-ip.
 func AddressesDiffer(before, now *v1.Node) bool {
 	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// claims finds the claims of other Nodes to the addresses of a Node, during one decision.
+// claims finds other Nodes' claims to the addresses of a Node, during one decision.
 type claims struct {
 	p      *Placer
 	states []inventory.State
-	// chosen caches the addresses that elders would get.
+	// chosen caches the addresses of elders.
 	chosen map[types.UID][]v1.NodeAddress
 }
 
@@ -36,7 +36,7 @@ func newClaims(p *Placer, states []inventory.State) *claims {
 	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
 }
 
-// choose selects the addresses of a Node. It also returns the number of configured IP families.
+// choose also returns the number of configured IP families.
 func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
@@ -51,8 +51,8 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 	return chosen, len(families), err
 }
 
-// addTo adds the claims of other Nodes to the input, and removes a guest's host name that is another Node's
-// name. Before the Nodes are known it changes nothing, since no Node is initialized then.
+// addTo also removes a guest's host name that is another Node's name. Before the Nodes are known it changes
+// nothing, since no Node is initialized then.
 func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
@@ -82,9 +82,9 @@ func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.No
 	return nil
 }
 
-// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node with
-// the same VM has no claim: sharing decides which of the two gets the addresses. If the VM reports the
-// address, a younger Node (see isElder) has no claim either.
+// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node
+// with the same VM has no claim, since sharing decides. If the VM reports the address, a younger Node (see
+// isElder) has no claim either.
 func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*ad
 	return claim, nil
 }
 
-// waitsForAddress reports whether a Node still keeps an address that its VM stopped reporting less than
-// addressWait ago and that no other Node has got since.
+// waitsForAddress reports whether the VM stopped reporting an address of its Node less than addressWait ago,
+// and no other Node has it.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
 	k := p.memories.Memory(node)
 	if k.confirmedBy.machine == nil {
@@ -128,8 +128,8 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	return false
 }
 
-// checkClaim reports whether a Node's claim to an address is valid, and why. The VM must have the address,
-// because any kubelet can claim one. While the VM's addresses are unknown, the last known answer applies.
+// checkClaim reports whether a claim is valid, and why. The VM must have the address, because any kubelet
+// can claim one. While that is unknown, the last known answer applies.
 func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false

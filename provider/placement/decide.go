@@ -32,52 +32,49 @@ type Decision struct {
 	Machine *inventory.Machine
 	// MachineErr is the reason for a nil Machine, or wraps ErrShared.
 	MachineErr error
-	// Shared reports whether another Node has the VM. Machine is nil if that Node takes precedence.
+	// Shared means that another Node has the VM. Machine is nil if that Node takes precedence.
 	Shared bool
-	// VCenter is the name of the first entry of the VM's vCenter, as in Placement.
+	// VCenter is the first entry of the VM's vCenter, as in Placement.
 	VCenter string
-	// WasFound reports whether vzones has found the initialized Node's VM, now or earlier.
+	// WasFound means that vzones has found the initialized Node's VM, now or earlier.
 	WasFound bool
-	// Annotations record the VM's location on the Node.
+	// Annotations are the VM's location.
 	Annotations map[string]string
 
 	Placement topology.Placement
-	// PlaceErr is the reason for a missing placement.
-	PlaceErr error
+	PlaceErr  error
 	// Topology is set even without a VM.
 	Topology   *config.Topology
 	NodeLabels map[string]string
 
-	// An initialized Node gets Addresses only if AddressesChange is true. AddressErr is the reason why a
-	// required address is missing.
+	// An initialized Node gets Addresses only if AddressesChange is true. AddressErr is about a missing
+	// required address.
 	Addresses       addresses.Selection
 	AddressesChange bool
 	AddressErr      error
 
 	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the name of the same type in older releases, if it differs. A running Node keeps it.
+	// FormerType is the type's name in older releases, if it differs. A running Node keeps it.
 	FormerType string
 
-	// Err is the reason why the Node cannot be initialized, or could not if it were uninitialized.
+	// Err is the reason why the Node could not be initialized now.
 	Err error
 	// Metadata is nil if the Node is already initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
-	// Contact is the time of the last answer of the VM's vCenter.
+	// Contact is the last answer of the VM's vCenter.
 	Contact time.Time
-	// OldNames reports whether a tag may have been renamed since TagNamesReadAt. That time is zero if a
-	// required name was not read.
+	// OldNames means that a tag may have been renamed since TagNamesReadAt, which is zero if a required
+	// name was not read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 
-	// vcenterState is the VM's vCenter in states.
 	vcenterState inventory.State
 	states       []inventory.State
 }
 
-// Decide decides everything about a Node from the current states and the other Nodes. It reserves nothing,
-// but remembers where it found the VM of an initialized Node.
+// Decide decides about a Node and reserves nothing, but remembers where it found an initialized Node's VM.
 func (p *Placer) Decide(node *v1.Node) *Decision {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -155,8 +152,7 @@ func (d *Decision) fail(err error) *Decision {
 	return d
 }
 
-// tooOld returns an error if a state is too old to initialize a Node. The error contains maxAge and not the
-// age, so that its text is stable.
+// tooOld returns an error that contains maxAge and not the age, so that its text is stable.
 func tooOld(s inventory.State, maxAge time.Duration) error {
 	if s.Outdated {
 		return topology.Errorf(topology.ErrUnknown, "%w", s.CheckReachable())
@@ -175,9 +171,9 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// changesAddresses reports whether an initialized Node gets the selected addresses. The Node keeps its
-// addresses if they are equal, or if VMware Tools report none, for example while the VM boots, or too
-// many. For a Node without a provider ID, the kubelet writes the addresses.
+// changesAddresses reports whether an initialized Node gets the selected addresses. It keeps its addresses
+// if VMware Tools report none, for example while the VM boots, or too many. Without a provider ID, the
+// kubelet writes them.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
@@ -190,20 +186,18 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// namesAgeRunning is the minimum for the maximum age of tag names before a write to a running Node.
+// namesAgeRunning is the least limit for the age of tag names before a write to a running Node.
 const namesAgeRunning = 15 * time.Second
 
-// Join decides about an uninitialized Node. The error is Decision.Err, or means that the tag names are too
-// old. In that case Join requests a new read, because vCenter does not announce that a tag was renamed. A
-// Node gets everything or nothing: without its zone, Pods would be scheduled to it for good.
+// Join decides about an uninitialized Node. The error is Decision.Err, or means that tag names are read
+// again, because vCenter does not announce that a tag was renamed.
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	return p.join(node)
 }
 
-// JoinAndReserve is Join for the framework, which writes Decision.Metadata. It reserves the VM and the
-// addresses for the Node.
+// JoinAndReserve is Join for the framework, and reserves the VM and the addresses.
 func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -229,7 +223,7 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	switch {
 	case !old:
 	case err == nil && !d.namesBefore(k.names.start()):
-		// Names read since the Node began to wait are valid, however slow the vCenter is.
+		// Names read during the wait are valid, however slow the vCenter is.
 		k.names.markRead()
 	default:
 		p.fleet.ReadTags(d.vcenterState.VCenter)
@@ -243,7 +237,7 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	return d, err
 }
 
-// metadata adds every, the labels of each Node. The validated configuration has no level with such a label.
+// metadata adds every, the labels of each Node, which no level of a valid configuration has.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
 	further := map[string]string{}
 	maps.Copy(further, every)
@@ -285,9 +279,8 @@ func (d *Decision) namesBefore(t time.Time) bool {
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
-// NewAddresses returns and reserves the new addresses of an initialized Node, or none if the Node keeps its
-// addresses. former is the annotation to write with them. The error is the reason why a required address is
-// missing.
+// NewAddresses returns and reserves the new addresses of an initialized Node, or none if it keeps its
+// addresses. former is the annotation to write with them.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -302,7 +295,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
 }
 
-// IsShutDown reports whether a Node's VM is powered off or suspended. The error means that this is unknown.
+// IsShutDown reports whether a Node's VM is powered off or suspended.
 func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	id, err := p.Identify(node)
 	if err != nil {
@@ -316,7 +309,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-// location returns the annotations that record a VM's location, or nil if the Node already has them.
+// location returns the annotations for a VM's location, or nil if the Node has them.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapshot *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {
@@ -337,8 +330,8 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapsh
 	return annotations
 }
 
-// isRecorded reports whether a Node's annotations record its VM's location. An annotation that names
-// another entry of the same vCenter remains valid while that entry fails, so that an outage causes no write.
+// isRecorded accepts another entry of the same vCenter while that entry fails, so that an outage causes no
+// write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())

@@ -25,14 +25,13 @@ type ConditionName string
 const (
 	Managed  ConditionName = "managed"
 	NotReady ConditionName = "not_ready"
-	// Named means that the Node identifies its VM.
-	Named ConditionName = "names_vm"
+	Named    ConditionName = "names_vm"
 	// Absent means that every vCenter was read completely and none has the VM.
 	Absent ConditionName = "absent"
 	// FoundBefore means that vzones has found the VM of the Node, which has a provider ID.
 	FoundBefore ConditionName = "found_before"
 	Enabled     ConditionName = "deletion_enabled"
-	// Searched means that a later direct search of every vCenter did not find the VM.
+	// Searched means that a later direct search did not find the VM.
 	Searched ConditionName = "searched"
 )
 
@@ -53,7 +52,7 @@ type deletion struct {
 	placer *Placer
 	states []inventory.State
 	node   *v1.Node
-	// isNamed sets id. isAbsent sets absent to the result of the snapshots.
+	// isNamed sets id, isAbsent sets absent.
 	id     inventory.Identity
 	absent error
 }
@@ -94,8 +93,8 @@ func (q *deletion) isAbsent() error {
 	return nil
 }
 
-// wasFound returns an error unless the Node has a provider ID and vzones has found its VM before. A
-// provider ID alone may come from another provider or a kubelet, for a VM that the account cannot see.
+// wasFound also requires a provider ID, which alone may come from another provider or a kubelet, for a VM
+// that the account cannot see.
 func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "" && !q.id.WasFound():
@@ -115,8 +114,8 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns the first condition that does not hold, considering NotReady last. It returns nil if only
-// a search has to confirm the absence.
+// whyKept returns the first condition that does not hold, NotReady last, or nil if only a search has to
+// confirm the absence.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -135,7 +134,7 @@ func (q *deletion) whyKept() (last error) {
 	return last
 }
 
-// A Checker decides whether a Node's VM exists. The framework deletes a Node whose VM does not exist.
+// A Checker decides whether a Node's VM exists.
 type Checker struct {
 	fleet     SearchedFleet
 	placer    *Placer
@@ -148,27 +147,24 @@ func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 	return &Checker{fleet: fleet, placer: placer, confirmer: confirmer{fleet: fleet, memories: placer.memories, queues: searches}}
 }
 
-// Run searches for absent VMs. It calls ended, which must not block, for each Node with a new result.
+// Run searches for absent VMs. It calls ended, which must not block, for each new result.
 func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
-// Outside returns inventory.ErrOutside if a search found an absent VM outside the configured datacenters,
-// nil if it did not, and ErrConfirming until it ends.
+// Outside returns inventory.ErrOutside if an absent VM is outside the configured datacenters, nil if it was
+// not found, and ErrConfirming until the search ends.
 func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 	return c.confirmer.ask(node, true, id, true)
 }
 
-// CheckExists reports whether a Node's VM exists. The framework deletes the Node if it is false, which
-// requires all of the following:
+// CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires:
 //   - The Node has a provider ID.
 //   - The Node's annotation or this process records where vzones found the VM.
 //   - The index of every vCenter is complete and does not contain the VM.
 //   - A direct search of every vCenter after that did not find the VM.
 //
 // The result is true if the VM exists or the Node is another provider's. Anything else is an error, even an
-// absence while nodes.skipDeletion is set.
-//
-// CheckExists does not wait for a search. The framework asks about each Node that is not ready every few
-// seconds, and gets the latest result.
+// absence while nodes.skipDeletion is set. CheckExists returns the latest result and does not wait for a
+// search, since the framework asks every few seconds.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
 	q, absent, err := c.decide(node, true)
 	switch {
@@ -184,20 +180,18 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// CheckAhead is CheckExists before the framework asks: it starts a single search, so that the result is ready
-// by then. absent reports whether no snapshot has the VM.
+// CheckAhead starts a single search before the framework asks. absent reports whether no snapshot has the VM.
 func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
 		c.confirmer.drop(node.UID)
-		// The framework does not ask about such a Node.
 		return false, nil
 	}
 	_, absent, err = c.decide(node, false)
 	return absent, err
 }
 
-// HasAnswer reports whether CheckExists would return no error. It starts a search, too.
+// HasAnswer reports whether CheckExists would return no error, and also starts a search.
 func (c *Checker) HasAnswer(node *v1.Node) bool {
 	_, _, err := c.decide(node, true)
 	return err == nil || errors.Is(err, errExists)
@@ -206,7 +200,6 @@ func (c *Checker) HasAnswer(node *v1.Node) bool {
 func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, err error) {
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.placer.nodes.IsStarted() {
-		// The framework deletes by name, from a list that may be minutes old.
 		current, err := c.placer.nodes.Get(node.Name)
 		switch {
 		case err != nil:
@@ -236,8 +229,8 @@ type Condition struct {
 // Holds reports whether the condition was checked and holds.
 func (c Condition) Holds() bool { return c.Checked && c.Err == nil }
 
-// Conditions checks every condition, without stopping at the first failure. If no snapshot has the VM, it
-// waits for a direct search of each vCenter.
+// Conditions checks every condition, even after a failure. It waits for a direct search if no snapshot has
+// the VM.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
 	results := make([]Condition, 0, len(conditions)+1)
@@ -262,11 +255,10 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 	return append(results, searched)
 }
 
-// ReasonNotDeleted is the reason of the Event about a Node that is not deleted.
+// ReasonNotDeleted is the reason of the Event about a Node that is kept.
 const ReasonNotDeleted = "NodeDeletionBlocked"
 
-// keepReasons are the reasons for keeping a Node whose VM is not found. The first match applies, and
-// the last entry covers every other error.
+// keepReasons are matched in order. The last entry covers every other error.
 var keepReasons = []struct {
 	err  error
 	name string
@@ -281,7 +273,7 @@ var keepReasons = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason for an error of CheckAhead, or "" if the Node is not kept.
+// KeptBy returns the reason in an error of CheckAhead, or "".
 func KeptBy(err error) string {
 	if err == nil || errors.Is(err, errExists) {
 		return ""
@@ -294,7 +286,7 @@ func KeptBy(err error) string {
 	return keepReasons[len(keepReasons)-1].name
 }
 
-// IsSearching reports whether the only cause of the error is a search in progress.
+// IsSearching reports whether a running search is the only cause.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }

@@ -14,19 +14,18 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// compareAge orders Nodes by creation time, which is in whole seconds, and then by name.
+// compareAge breaks ties by name, since creation times are in whole seconds.
 func compareAge(a, b *v1.Node) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// isElder reports whether a Node takes precedence over another for an address that both VMs report: neither
-// has an address of that family yet, and the Node is older. So the order of decisions does not matter.
+// isElder reports whether a Node takes precedence for an address that both VMs report: neither has an
+// address of that family yet, and the Node is older. So the order of decisions does not matter.
 func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
 
-// elder returns the Node that takes precedence for an address according to isElder, or nil. The addresses
-// of an elder depend on its own elders.
+// elder returns the Node that takes precedence for an address, or nil. That Node may have elders itself.
 func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
 	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil
@@ -68,7 +67,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	return nil, nil
 }
 
-// isOwner reports whether a Node has a VM and no other Node takes precedence.
+// isOwner reports whether a Node has a VM and takes precedence.
 func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
@@ -81,17 +80,15 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	return err == nil && len(s.earlier) == 0
 }
 
-// reports maps the name of each vCenter to the VMs of its snapshot by reported address. It is built only
-// when a Node without addresses is decided.
+// reports contains each vCenter's VMs by reported address.
 type reports map[string]reported
 
 type reported struct {
-	// snapshot contains the VMs. A newer snapshot of the vCenter invalidates them.
+	// A newer snapshot invalidates machines.
 	snapshot weak.Pointer[inventory.Snapshot]
 	machines map[netip.Addr][]*inventory.Machine
 }
 
-// reporting returns the VMs that report an address, in any order.
 func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inventory.Machine) {
 	if len(r) > len(states) {
 		// A vCenter was removed from the configuration.

@@ -10,14 +10,12 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// instanceType returns a VM's instance type in the vSphere CPI's form, so that the label keeps its meaning
-// when vzones takes over a cluster.
+// instanceType has the vSphere CPI's form, so that the label keeps its meaning when vzones takes over.
 func instanceType(m *inventory.Machine) string {
 	return formatInstanceType(m, cmp.Or(guestOSes[m.GuestID], unknownOS))
 }
 
-// knownInstanceType is instanceType, but empty if the VM's configuration is incomplete. It is compared with
-// the label of a running Node.
+// knownInstanceType is empty if the VM's configuration is incomplete.
 func knownInstanceType(m *inventory.Machine) string {
 	if m.CPUs <= 0 || m.MemoryMB <= 0 || m.GuestID == "" {
 		return ""
@@ -25,8 +23,7 @@ func knownInstanceType(m *inventory.Machine) string {
 	return instanceType(m)
 }
 
-// formerInstanceType returns the name of the same type in the vSphere CPI before 1.37, or empty if it is
-// equal. A running Node may keep it.
+// formerInstanceType is the type's name in the vSphere CPI before 1.37, or empty if it is equal.
 func formerInstanceType(m *inventory.Machine) string {
 	if knownInstanceType(m) == "" || !slices.Contains(namedIn137, m.GuestID) {
 		return ""
@@ -57,6 +54,6 @@ var guestOSes = func() map[string]string {
 //go:embed guestos.txt
 var guestOSTable string
 
-// namedIn137 are the guest identifiers that the incumbent names since 1.37. An identifier that gets a name
-// later belongs here too, because the label must not change on running Nodes.
+// namedIn137 are the guest identifiers that the incumbent names since 1.37. Identifiers that get a name
+// later belong here too, because the label of running Nodes must not change.
 var namedIn137 = []string{"rhel8_64Guest", "rhel9_64Guest", "rhel10_64Guest"}

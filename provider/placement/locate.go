@@ -11,27 +11,24 @@ import (
 )
 
 // readyGrace exceeds the time for which a Node stays ready after its kubelet fails:
-// kube-controller-manager's --node-monitor-grace-period is 50 s, plus a few seconds.
+// kube-controller-manager's --node-monitor-grace-period is 50 s.
 const readyGrace = 2 * time.Minute
 
-// A found is the VM that a Node names, according to the states.
+// A found is the VM that a Node names.
 type found struct {
 	id inventory.Identity
-	// machine is nil if it is uncertain. state belongs to its vCenter, and lost is the reason why that
-	// vCenter does not answer.
+	// machine is nil if it is uncertain. lost is the reason why its vCenter does not answer.
 	machine *inventory.Machine
 	state   inventory.State
 	lost    error
 }
 
-// A located is a found VM with the other Nodes that have it.
 type located struct {
 	found
 	sharing sharing
 }
 
-// locate finds the VM of a Node and the other Nodes that have it, and remembers the VM. The error means
-// that the VM is uncertain. If the error is not from the search, the found VM is returned with it.
+// locate also remembers the VM. If the error is not from the search, the VM is returned with it.
 func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, err error) {
 	loc.found, err = p.lookUp(states, node)
 	p.remember(states, node, &loc.found)
@@ -42,8 +39,7 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, e
 	return loc, err
 }
 
-// lookUp returns the VM that a Node names, by its provider ID if it has one. It remembers nothing, so it is
-// also used for the other Nodes of a decision.
+// lookUp remembers nothing, so it is also used for the other Nodes of a decision.
 func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {
@@ -59,7 +55,7 @@ func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err e
 	return f, nil
 }
 
-// remember records a search result. The VM of an initialized Node becomes its home if the vCenter answers.
+// remember makes the VM of an initialized Node its home if the vCenter answers.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	k := p.memories.Memory(node)
 	if !isReadyWithoutHome(states, node, f.id) {
@@ -96,8 +92,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, err
 }
 
-// Observe returns a Node's VM, or nil if it is uncertain or another Node has it too. As long as the pointer
-// is the same, so is the Node's place. Like Decide, it remembers the VM of an initialized Node.
+// Observe returns a Node's VM, or nil if it is uncertain or shared. As long as the pointer is the same, so
+// is the Node's place. Like Decide, it remembers the VM of an initialized Node.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
 	p.memories.Lock()
 	defer p.memories.Unlock()

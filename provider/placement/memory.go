@@ -16,14 +16,14 @@ import (
 const (
 	// reservedFor limits a reservation that the Node does not show yet.
 	reservedFor = time.Minute
-	// namesValidFor is how long tag names from a Node's wait remain valid for it.
+	// namesValidFor is how long tag names remain valid for a Node that waited for them.
 	namesValidFor = time.Minute
 )
 
-// A Memory contains facts about one Node that the Node does not report. The zero value is for a new Node.
+// A Memory contains facts that the Node does not report.
 type Memory struct {
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is the time since which the Node is ready although its home is powered off.
+	// readyWithoutHome is when the Node was first ready with its home powered off.
 	readyWithoutHome time.Time
 	seen             bool
 	// confirmed are the addresses that the Node claims and its VM had when last read.
@@ -33,14 +33,14 @@ type Memory struct {
 		node    *v1.Node
 		machine *inventory.Machine
 	}
-	// lost maps each claimed address to the time at which the running VM stopped reporting it.
+	// lost contains when the running VM stopped reporting a claimed address.
 	lost map[netip.Addr]time.Time
 	// reserved is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait
 	placed   placed
 	absence  *search
-	// outside is the search in datacenters that are not configured.
+	// outside is the search outside the configured datacenters.
 	outside *search
 }
 
@@ -49,14 +49,14 @@ type Memories interface {
 	sync.Locker
 	// Memory returns the memory of a Node, for use under the lock.
 	Memory(*v1.Node) *Memory
-	// ExistingMemory returns the memory of a Node, or nil if there is none.
+	// ExistingMemory returns nil if there is no memory.
 	ExistingMemory(types.UID) *Memory
 }
 
-// nameWait is a Node's wait for nothing but tag names. readAt is the first time at which they were available.
+// nameWait is a Node's wait for nothing but tag names, which were first available at readAt.
 type nameWait struct{ began, readAt time.Time }
 
-// start returns the start of the wait. A new wait begins if names became available long ago.
+// start begins a new wait if names became available long ago.
 func (w *nameWait) start() time.Time {
 	if w.began.IsZero() || !w.readAt.IsZero() && time.Since(w.readAt) > namesValidFor {
 		*w = nameWait{began: time.Now()}
@@ -70,8 +70,8 @@ func (w *nameWait) markRead() {
 	}
 }
 
-// confirm records which of the Node's claimed addresses its VM has, and which it lost. An unclear address
-// keeps its state.
+// confirm records which of the Node's claimed addresses its VM has and lost. An unclear address keeps its
+// state.
 func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// sharing contains the other Nodes with the same VM. The Nodes in earlier take precedence over node.
+// sharing contains the other Nodes with the same VM; earlier take precedence over node.
 type sharing struct {
 	node           *v1.Node
 	machine        *inventory.Machine
@@ -22,8 +22,7 @@ type sharing struct {
 
 func (s *sharing) isShared() bool { return len(s.earlier)+len(s.later) > 0 }
 
-// sharingOf returns the other Nodes that have a Node's VM. Before the Nodes are known it returns none, since no
-// Node is initialized then.
+// sharingOf returns no Nodes before the Nodes are known, since no Node is initialized then.
 func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
 	s := sharing{node: node, machine: m}
 	if !p.nodes.IsStarted() {
@@ -48,7 +47,7 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node 
 	return s, nil
 }
 
-// namedBy returns the Nodes that may have a VM according to its UUID, its name or its guest's host name.
+// namedBy returns the Nodes that may have a VM by its UUID, its name or its guest's host name.
 func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
@@ -65,9 +64,8 @@ func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 	return nodes, nil
 }
 
-// mayHave reports whether a VM is or may be a Node's. This depends on the VM that a search finds, not on the
-// form of the UUID on the Node. A Node that cannot be initialized, because it names two VMs or matches
-// several, has none.
+// mayHave reports whether a VM is or may be a Node's. A Node that cannot be initialized, because it names
+// two VMs or matches several, has none.
 func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.IsForeign(node) {
 		return false
@@ -93,9 +91,8 @@ func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.M
 	return !isJoining || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// compareOwners compares two Nodes that have one VM; -1 means that a takes precedence. A Node that vzones
-// has initialized with the VM, or is initializing, comes first, so that no later Node takes the VM from it.
-// Otherwise the older Node does. The order survives restarts, and no kubelet can write its inputs.
+// compareOwners returns -1 if a takes precedence: a Node that vzones has initialized with the VM, or is
+// initializing, else the older Node. The order survives restarts, and no kubelet can write its inputs.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).machine == m.UUID
@@ -110,7 +107,7 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 }
 
 // whyShared returns an error if a Node that takes precedence has the VM. For an initialized Node, any other
-// Node with the VM is an error.
+// Node is an error.
 func (s *sharing) whyShared() error {
 	name := s.node.Name
 	isJoining := nodeinfo.IsUninitialized(s.node)
@@ -131,7 +128,6 @@ func (s *sharing) whyShared() error {
 	return nil
 }
 
-// listNodes names at most quote.Most Nodes.
 func listNodes(nodes []*v1.Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

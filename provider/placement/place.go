@@ -13,12 +13,10 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A basis contains every input of a placement except the VM and the rules: the tag categories that each
-// vCenter shows, and the name of its first entry.
+// A basis contains every input of a placement except the VM and the rules.
 type basis struct {
-	// states are the input of key.
 	states []inventory.State
-	// key is equal for bases with which every VM gets the same placement.
+	// Bases with equal keys give every VM the same placement.
 	key string
 }
 
@@ -40,7 +38,7 @@ func (b *basis) update(states []inventory.State) {
 	*b = basis{states, key.String()}
 }
 
-// placed is a Node's cached placement with its inputs.
+// placed is a cached placement with its inputs.
 type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
@@ -51,8 +49,7 @@ type placed struct {
 }
 
 // place returns the placement of a Node. The conflicts include categories that no vCenter shows to the
-// account, and categories and labels that the Node's CSI driver does not see. The result is cached while
-// the VM, the rules, the basis and the presence of the driver are the same; a VM that changes gets a new
+// account, and categories and labels that the Node's CSI driver does not see. A VM that changes gets a new
 // pointer. The caller holds the lock.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
@@ -86,8 +83,7 @@ func categories(states []inventory.State, m *inventory.Machine) (invisible, visi
 	return nil, nil
 }
 
-// Paths returns paths from an entry of a vCenter in the form that placements have: each object has the name
-// of the vCenter's first entry. It does not change its argument.
+// Paths returns paths from an entry of a vCenter as placements have them, with the name of the first entry.
 func Paths(states []inventory.State, entry string, paths []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {
@@ -109,7 +105,7 @@ func Paths(states []inventory.State, entry string, paths []topology.Path) []topo
 	return result
 }
 
-// Contenders returns the tags above a VM that could have decided its Node's labels, each with its outcome.
+// Contenders returns the tags above a VM that could have decided its Node's labels.
 func Contenders(states []inventory.State, policy topology.Policy, m *inventory.Machine) []topology.Contender {
 	policy.Invisible, _ = categories(states, m)
 	return topology.Contenders(policy, Paths(states, m.Ref.VCenter, m.Paths))

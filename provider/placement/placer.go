@@ -1,8 +1,5 @@
-// Package placement decides about one Node: its VM, place, addresses, labels and deletion.
-//
-// It contains the search for a Node's VM, the precedence of Nodes that share a VM or claim an address, the
-// placement from a VM's tags, and the conditions of a deletion with the searches that confirm an absence.
-// It writes to no Node and deletes none.
+// Package placement decides about one Node: its VM, place, addresses, labels and deletion. It writes to no
+// Node and deletes none.
 package placement
 
 import (
@@ -27,19 +24,19 @@ type Fleet interface {
 	States() []inventory.State
 	// ReadTags requests a read of a vCenter's tags and tag names.
 	ReadTags(vcenter string)
-	// AskHome asks a vCenter whether a managed object exists that it does not show.
+	// AskHome asks a vCenter whether an object exists that it does not show.
 	AskHome(vcenter, id string)
 }
 
-// Options tune a Placer. Zero values select the defaults.
+// Options tune a Placer.
 type Options struct {
 	// MaxSnapshotAge limits the time since a vCenter's last answer when a Node is initialized; 5 minutes
 	// by default.
 	MaxSnapshotAge time.Duration
 	// TagRefresh is the interval between tag reads; 30 s by default.
 	TagRefresh time.Duration
-	// AddressWait is how long an initialized Node keeps an address that its VM no longer reports, while it
-	// reports different addresses; 3 minutes by default.
+	// AddressWait is how long an initialized Node keeps an address that its VM replaced; 3 minutes by
+	// default.
 	AddressWait time.Duration
 }
 
@@ -47,12 +44,12 @@ type Options struct {
 type Nodes interface {
 	// IsStarted reports whether the Nodes are known. Until then no Node may be looked up.
 	IsStarted() bool
-	// Has reports whether this Node, and not a later Node of its name, still exists. It returns true
-	// until the Nodes are known.
+	// Has reports whether this Node, and not a later Node of its name, exists. It is true until the Nodes
+	// are known.
 	Has(*v1.Node) bool
-	// Get returns the Node of a name, managed or not.
+	// Get returns the Node of a name. It may be foreign, as in the methods below.
 	Get(name string) (*v1.Node, error)
-	// ByAddress returns the Nodes that claim an address, managed or not.
+	// ByAddress returns the Nodes that claim an address.
 	ByAddress(address string) ([]*v1.Node, error)
 	// ByMachine returns the Nodes for a form of a VM's UUID or a nodeinfo.NameKey.
 	ByMachine(key string) ([]*v1.Node, error)
@@ -68,8 +65,7 @@ type Placer struct {
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// memories' lock also guards the fields below. It is held during a whole decision, and never across
-	// I/O.
+	// memories' lock also guards the fields below. It is held during a whole decision.
 	memories     Memories
 	reservations reservations
 	basis        basis
@@ -113,16 +109,16 @@ func (p *Placer) Apply(cfg *config.Config) {
 // Config returns the current configuration.
 func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 
-// Topology returns the rules for labels. The pointer changes with the configuration.
+// Topology returns the rules for labels. A new configuration has a new pointer.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
-// IsForeign reports whether a Node has another provider's ID or is not selected by the configuration.
+// IsForeign reports whether a Node is another provider's or not selected by the configuration.
 func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// OtherProvider returns the scheme of another provider's ID on a selected Node, if a vCenter has a VM with the
-// Node's system UUID, and otherwise "".
+// OtherProvider returns the scheme of another provider's ID on a selected Node whose system UUID a vCenter
+// has, and otherwise "".
 func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	id := node.Spec.ProviderID
 	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
@@ -134,8 +130,8 @@ func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	return nodeinfo.Scheme(id)
 }
 
-// Statement returns the identity that a Node reports. A VM is found by the Node's name only if the Node is
-// uninitialized and the configuration allows it, because any guest can report that name.
+// Statement returns the identity that a Node reports. The name is used only for an uninitialized Node and if
+// the configuration allows it, because any guest can report it.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {
@@ -148,20 +144,20 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	return id, err
 }
 
-// Identify returns the identity that a Node reports, with the facts remembered about it.
+// Identify returns a Node's identity with the facts remembered about it.
 func (p *Placer) Identify(node *v1.Node) (inventory.Identity, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	return p.identify(p.fleet.States(), node)
 }
 
-// WasFound reports whether the VM of an initialized Node was found, now or earlier.
+// WasFound reports whether an initialized Node's VM was found, now or earlier.
 func (p *Placer) WasFound(node *v1.Node) bool {
 	id, _ := p.Identify(node)
 	return id.WasFound()
 }
 
-// AskHome asks a vCenter about a VM if err is an inventory.NotShown error.
+// AskHome asks a vCenter about a VM if err is an inventory.NotShown.
 func (p *Placer) AskHome(err error) {
 	var notShown *inventory.NotShown
 	if errors.As(err, &notShown) {

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// A reservation contains the VM and addresses that a Node was given and does not show yet.
+// A reservation contains the VM and addresses that a Node does not show yet.
 type reservation struct {
 	node      string
 	machine   inventory.UUID
@@ -21,16 +21,15 @@ type reservation struct {
 	madeAt    time.Time
 }
 
-// reservations manages the reservations in memories, whose lock the caller holds.
+// reservations requires the lock of memories.
 type reservations struct {
 	memories Memories
-	// index contains the Nodes with a reservation. A forgotten Node is removed at its next lookup.
+	// index may contain forgotten Nodes.
 	index map[types.UID]bool
 }
 
-// add reserves addresses, and a VM unless it is zero, for a Node until the Node shows them. The caller has
-// held the lock since its first lookup, so of two Nodes that compete, the second finds the addresses of the
-// first, either reserved or on the Node.
+// add reserves addresses, and a VM unless it is zero, until the Node shows them. The caller has held the
+// lock since its first lookup, so the second of two Nodes that compete finds the addresses of the first.
 func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
 		// The informer may not have the initialized Node yet.
@@ -47,7 +46,7 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 	r.index[node.UID] = true
 }
 
-// get returns a Node's reservation, or zero once the Node shows everything or reservedFor has passed.
+// get returns zero once the Node shows everything or reservedFor has passed.
 func (r *reservations) get(node types.UID) reservation {
 	if k := r.memory(node); k != nil && time.Since(k.reserved.madeAt) < reservedFor {
 		return k.reserved
@@ -55,8 +54,7 @@ func (r *reservations) get(node types.UID) reservation {
 	return reservation{}
 }
 
-// memory returns the memory of a Node with a reservation, or nil. It removes a forgotten Node from the
-// index.
+// memory also removes a forgotten Node from the index.
 func (r *reservations) memory(node types.UID) *Memory {
 	if !r.index[node] {
 		return nil
@@ -68,7 +66,7 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// holderOf returns the name of another Node for which an address is reserved, or "".
+// holderOf returns the name of another Node with a reserved address, or "".
 func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
 	for uid := range r.index {
@@ -84,7 +82,7 @@ func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	return ""
 }
 
-// NodeChanged releases the parts of a Node's reservation that the Node shows.
+// NodeChanged releases the parts of a reservation that the Node shows.
 func (p *Placer) NodeChanged(node *v1.Node) {
 	p.memories.Lock()
 	defer p.memories.Unlock()

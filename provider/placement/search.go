@@ -22,14 +22,13 @@ const (
 	// Each search costs a few requests to every vCenter.
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
-	// searchTimeout limits a whole search.
-	searchTimeout = time.Minute
+	searchTimeout     = time.Minute
 	// confirmationLasts is the maximum age of a search when a Node is deleted. The framework asks every
-	// five seconds; a question after repeatAfter starts the next search.
+	// five seconds; after repeatAfter that starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// outsideTimeout limits a search outside the configured datacenters. Its result is valid for
-	// outsideLasts, because the rate limiter may delay an Event.
+	// Searches outside the configured datacenters are valid for longer, because the rate limiter may delay
+	// their Event.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
@@ -37,7 +36,7 @@ const (
 var searchRetries = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Steps: 4, Cap: 30 * time.Second}
 
 var (
-	// ErrConfirming means that the search for an absent VM has not ended yet.
+	// ErrConfirming means that the search for an absent VM has not ended.
 	ErrConfirming = errors.New("every vCenter is being searched for the VM")
 	// ErrSearchFailed means that a vCenter could not be searched.
 	ErrSearchFailed = errors.New("the absence of the VM is not confirmed")
@@ -49,30 +48,29 @@ var (
 type SearchedFleet interface {
 	// States returns the states in configured order.
 	States() []inventory.State
-	// ConfirmAbsent searches every vCenter. Nil means that each answered and none has the VM. An error
-	// other than topology.ErrUnknown tells where the VM is.
+	// ConfirmAbsent returns nil if every vCenter answered and none has the VM. An error other than
+	// topology.ErrUnknown tells where the VM is.
 	ConfirmAbsent(context.Context, inventory.Identity) error
 	// SearchOutside returns inventory.ErrOutside if a VM is in none of the configured datacenters. Nil
 	// proves nothing.
 	SearchOutside(context.Context, inventory.Identity) error
-	// Generation changes whenever the set of vCenters does.
+	// Generation changes with the set of vCenters.
 	Generation() uint64
 }
 
-// A confirmer searches for VMs that no snapshot has. Contradicting facts drop the result.
+// A confirmer searches for VMs that no snapshot has.
 type confirmer struct {
 	fleet SearchedFleet
-	// queues contain the searches to run, by wanted.outside: searches outside the configured datacenters
-	// delay no deletion.
+	// queues are by wanted.outside: searches outside the configured datacenters delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
-	// memories contain the searches. Their lock also guards lastErr.
+	// The lock of memories also guards lastErr.
 	memories Memories
-	// lastErr is the error of the last search if a vCenter could not be searched, or nil.
+	// lastErr is from the last search if a vCenter could not be searched, or nil.
 	lastErr error
 }
 
-// wanted is a requested search for a Node's VM. If outside is true, it confirms nothing.
+// wanted is a requested search. If outside is true, it confirms nothing.
 type wanted struct {
 	node    types.UID
 	outside bool
@@ -85,7 +83,7 @@ func (w wanted) slot(k *Memory) **search {
 	return &k.absence
 }
 
-// A search is for one identity of a Node's VM.
+// A search is for one identity.
 type search struct {
 	id inventory.Identity
 	// done is the end of the last run, or zero. err is the reason why it confirms nothing.
@@ -96,8 +94,8 @@ type search struct {
 	retries    wait.Backoff
 }
 
-// ask returns nil if a recent search confirmed that the VM is absent. Otherwise it starts a search if one is
-// due, without waiting for it. If repeat is false, it searches once.
+// ask returns nil if a recent search confirmed the absence. Otherwise it starts a search if one is due,
+// without waiting for it. If repeat is false, it searches once.
 func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repeat bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -121,13 +119,13 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repe
 	return s.err
 }
 
-// isOf reports whether a search is for this identity, and did not run with other vCenters.
+// isOf reports whether a search is for this identity and the current vCenters.
 func (s *search) isOf(id inventory.Identity, generation uint64) bool {
 	return slices.Equal(s.id.UUIDs, id.UUIDs) && s.id.Recorded == id.Recorded && s.id.RecordedInstance == id.RecordedInstance && s.id.LastSeen == id.LastSeen &&
 		(s.done.IsZero() || s.generation == generation)
 }
 
-// drop discards a search, even a running one.
+// drop also discards a running search.
 func (c *confirmer) drop(node types.UID) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -145,7 +143,7 @@ func (c *confirmer) wantedBy(w wanted) *search {
 	return *w.slot(k)
 }
 
-// run searches until the context is done, and returns when no search is running.
+// run returns when the context is done and no search is running.
 func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup
@@ -174,7 +172,6 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	workers.Wait()
 }
 
-// dueOf returns nil if the search was dropped or ended recently.
 func (c *confirmer) dueOf(w wanted) *search {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -184,7 +181,7 @@ func (c *confirmer) dueOf(w wanted) *search {
 	return nil
 }
 
-// search returns nil if no vCenter of the returned generation has the VM.
+// search also returns the searched generation.
 func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -197,7 +194,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	if err := inventory.Exists(c.fleet.States(), id); !errors.Is(err, topology.ErrAbsent) {
 		return generation, ErrConfirming
 	}
-	// A provider ID from another component may be in the other byte order.
+	// Another component may have written the provider ID in the other byte order.
 	for _, u := range id.UUIDs[:len(id.UUIDs):len(id.UUIDs)] {
 		if s := u.Swapped(); s != u {
 			id.UUIDs = append(id.UUIDs, s)
@@ -214,7 +211,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	}
 }
 
-// finish records a result, and reports whether the search was not dropped.
+// finish reports whether the search was not dropped.
 func (c *confirmer) finish(w wanted, s *search, generation uint64, err error) bool {
 	c.memories.Lock()
 	defer c.memories.Unlock()

@@ -11,11 +11,11 @@ import (
 	"vzones/topology"
 )
 
-// LabelType is the label of a Node's instance type. It has a beta twin.
+// LabelType is the label of a Node's instance type.
 const LabelType = v1.LabelInstanceTypeStable
 
-// StableAndBeta returns the keys for a label. The framework's node controller copies the beta value to the
-// stable key, so the beta key is first.
+// StableAndBeta returns the keys for a label, the beta key first, since the framework copies its value to
+// the stable key.
 func StableAndBeta(label string) []string {
 	switch label {
 	case topology.LabelRegion:
@@ -49,10 +49,10 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 	return ""
 }
 
-// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Any other type is kept.
+// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Others are kept.
 const ourTypes = "vsphere-vm."
 
-// planType plans the instance type label. A difference never taints the Node.
+// planType never taints the Node.
 func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
 	d, differs := compareType(node, decision)
 	switch {
@@ -75,8 +75,7 @@ func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision
 	}
 }
 
-// compareType returns how a Node's instance type label differs from its VM. Neither an unreadable type nor a
-// former name is a difference.
+// compareType ignores an unknown type and a former name.
 func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
 	if decision.Machine == nil || decision.InstanceType == "" {
 		return Difference{}, false

@@ -1,7 +1,4 @@
-// Package plan decides what is written to the labels of a running Node.
-//
-// It contains the policy for missing and differing labels, the patch, and the texts about both. Its functions
-// are pure.
+// Package plan decides what is written to the labels of a running Node. Its functions are pure.
 package plan
 
 import (
@@ -23,15 +20,14 @@ import (
 type Difference struct {
 	Label      string
 	Have, Want string
-	// Missing reports whether the label or its twin is missing, without any wrong value.
+	// Missing means that the label or its twin is missing, and the other is not wrong.
 	Missing bool
-	// Source names the object that gives Want.
-	Source string
+	Source  string
 	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value only fills a missing label.
 	Uncertain error
 }
 
-// Timed is a Difference with its start time.
+// Timed is a Difference with its start.
 type Timed struct {
 	Difference
 	Since time.Time
@@ -39,34 +35,29 @@ type Timed struct {
 
 // A Plan contains the changes of a Node, and the differences that remain.
 type Plan struct {
-	// Drifts are the labels that differ from the placement.
-	Drifts []Timed
-	// Resized is the difference of the instance type.
+	Drifts  []Timed
 	Resized []Timed
-	// Withheld are missing labels that are not written, because the Node is not in the resulting pair of
-	// region and zone.
+	// Withheld are missing labels that would give the Node the region and zone of another place.
 	Withheld []Difference
-	// Due is the time at which the first drift settles, or zero.
+	// Due is when the first drift settles, or zero.
 	Due time.Time
 
 	// Changes are the reasons for Set and Remove.
 	Set     map[string]string
 	Remove  []string
 	Changes []Change
-	// Owned is the new value of the annotation nodeinfo.KeyLabels. Taint reports whether the Node needs the
-	// taint.
+	// Owned is the new value of the annotation nodeinfo.KeyLabels.
 	Owned []string
 	Taint bool
 	// TaintKept is the reason why the taint stays although no label is known to differ.
 	TaintKept error
 
-	// Annotate and Retaint report whether Owned and Taint differ from the Node.
-	Annotate, Retaint bool
-	// taintNeedsPlacement reports whether Taint depends on the placement.
+	// These report whether Owned and Taint differ from the Node.
+	Annotate, Retaint   bool
 	taintNeedsPlacement bool
 }
 
-// A Change is a Difference that a write corrects.
+// A Change is a Difference that is corrected.
 type Change struct {
 	Action Action
 	Difference
@@ -75,7 +66,7 @@ type Change struct {
 // Action is a kind of change.
 type Action string
 
-// The actions. The values are in a metric.
+// The actions are label values of a metric.
 const (
 	ActionBackfill Action = "backfill"
 	ActionUpdate   Action = "update"
@@ -94,7 +85,7 @@ func (p *Plan) Writes() bool {
 	return len(p.Set) > 0 || len(p.Remove) > 0 || p.Annotate || p.Retaint
 }
 
-// RestsOnVCenter reports whether a change depends on an answer of a vCenter.
+// RestsOnVCenter reports whether a change depends on a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
 	return p.Retaint && p.taintNeedsPlacement || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
 }
@@ -181,7 +172,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 	return out
 }
 
-// addLabels adds the labels of each Node. The annotation does not list them, because they are never removed.
+// addLabels adds labels that are never removed, so the annotation does not list them.
 func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if _, there := node.Labels[label]; there {
@@ -198,12 +189,11 @@ func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 // IsCertain reports whether Want is certain.
 func (d Difference) IsCertain() bool { return d.Uncertain == nil }
 
-// isPairUncertain reports whether an unreadable object might give another region or zone.
 func isPairUncertain(placed topology.Placement) bool {
 	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
 }
 
-// UncertainLabel returns the first label of a Node that may be wrong, and the reason for the uncertainty.
+// UncertainLabel returns the first label of a Node that may be wrong, and the reason.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	hasLabel := func(label string) bool {
 		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
@@ -260,8 +250,7 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 }
 
 // differences returns how the topology labels of a Node differ from a placement. A removable label
-// without a value is a difference only if vzones wrote it. If the stable and the beta value differ,
-// Have is the wrong value.
+// without a value differs only if vzones wrote it.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -315,7 +304,7 @@ func (p *Plan) write(action Action, d Difference) {
 	}
 }
 
-// update plans the correction of a settled Difference. A reserved label without a value is only reported.
+// update removes no reserved label.
 func (p *Plan) update(d Difference) {
 	switch {
 	case d.Want != "":
@@ -338,7 +327,7 @@ func (p *Plan) addOwned(label string) {
 	}
 }
 
-// Differences returns how the labels of an initialized Node differ from a decision, in the order of the policy.
+// Differences returns how the labels of a Node differ from a decision.
 func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Difference {
 	var diffs []Difference
 	if decision.PlaceErr == nil {
@@ -353,8 +342,8 @@ func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Diff
 // A Policy decides which labels of running Nodes are written.
 type Policy struct{ *config.Topology }
 
-// IsRemovable reports whether vzones may remove a label. Volumes are bound to region and zone. Other reserved
-// labels stay even if the annotation lists them, since a kubelet may write the annotation, but not the labels.
+// IsRemovable reports whether vzones may remove a label. Volumes are bound to region and zone. Other
+// reserved labels stay, since a kubelet may write the annotation, but not the labels.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // ownedBy returns the existing labels that vzones wrote to a Node.
@@ -369,7 +358,7 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(owned)
 }
 
-// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node after it was given labels.
+// OwnedAnnotation returns the annotation nodeinfo.KeyLabels of a Node with given labels.
 func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {
@@ -385,7 +374,7 @@ func IsTainted(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
 }
 
-// Patch returns a JSON merge patch, in which null removes a key.
+// Patch returns a JSON merge patch.
 func (p *Plan) Patch(n *v1.Node) map[string]any {
 	meta := map[string]any{"uid": n.UID, "resourceVersion": n.ResourceVersion}
 	labels := map[string]any{}

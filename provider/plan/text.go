@@ -32,7 +32,7 @@ func (d Difference) Text() string {
 	return fmt.Sprintf("label %s is %q, but %s says %q", d.Label, d.Have, d.Source, d.Want)
 }
 
-// Advice describes the effect of the policy on a Node whose labels differ, and the remedy.
+// Advice describes the effect of the policy on differing labels, and the remedy.
 func (p *Policy) Advice() string {
 	const correct = "move the VM back, or correct the tags or the labels"
 	switch p.Drift {

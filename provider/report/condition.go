@@ -11,9 +11,8 @@ import (
 
 // Reasons of the condition nodeinfo.TopologyReady that are no reasons of Events.
 const (
-	ConditionCurrent = "TopologyCurrent"
-	TextCurrent      = "the Node has the topology labels of its VM's place"
-	// ConditionUnwritten means that a missing label is not written.
+	ConditionCurrent   = "TopologyCurrent"
+	TextCurrent        = "the Node has the topology labels of its VM's place"
 	ConditionUnwritten = "LabelMissing"
 )
 

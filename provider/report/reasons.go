@@ -1,8 +1,5 @@
 // Package report describes problems of Nodes and vCenters in Events, in the condition
 // nodeinfo.TopologyReady and, as outcomes, in metrics.
-//
-// It contains the table that maps each error to an Event reason, an outcome and advice, the rule for
-// how long a problem lasts before its Event, and the Event recorder.
 package report
 
 import (
@@ -22,12 +19,11 @@ import (
 
 // An Outcome is the result for a Node, initialized or not.
 type Outcome struct {
-	// err is the sentinel that the outcome matches.
 	err  error
 	Name string
 	// Event is the reason of the Event about an uninitialized Node.
 	Event string
-	// Advice is empty if the text of the error contains it or it depends on the cause.
+	// Advice is empty if the error contains it or it depends on the cause.
 	Advice string
 }
 
@@ -107,7 +103,7 @@ func OutcomeOfError(err error) Outcome {
 	return unplaced[len(unplaced)-1]
 }
 
-// ProblemOf returns the problem of an error. Its key is the same for all errors of an unreadable vCenter.
+// ProblemOf returns the problem of an error, with the same key for all errors of an unreadable vCenter.
 func ProblemOf(err error) Problem {
 	o := OutcomeOfError(err)
 	p := Problem{Key: err.Error(), Reason: o.Event, Text: EventText(err), Detail: err.Error(), Unknown: slices.Contains(unknownErrors, o.err)}

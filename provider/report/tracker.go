@@ -26,9 +26,9 @@ const (
 	otherCause = 5 * time.Minute
 )
 
-// A Problem is an error condition of a Node or a vCenter.
+// A Problem is a problem of a Node or a vCenter.
 type Problem struct {
-	// Key identifies the problem, whatever its text. Cause distinguishes causes that may alternate.
+	// Key identifies the problem. Cause distinguishes causes that may alternate.
 	Key, Cause string
 	// Detail is for the log. It is empty if it equals Text.
 	Reason, Text, Detail string
@@ -37,17 +37,17 @@ type Problem struct {
 }
 
 // A Tracker decides when Events about one object are due: when a problem has lasted, when it changes,
-// about every hour, and at its end. It reads no clock and is not safe for concurrent use.
+// about every hour, and at its end. It is not safe for concurrent use.
 type Tracker struct {
 	current Problem
 	since   time.Time
-	// last is the problem of the last Event, recorded at lastAt. Both are zero after the end of a problem.
+	// last is the problem of the last Event, zero after the end of a problem.
 	last   Problem
 	lastAt time.Time
 }
 
-// Observe records a problem, and returns the time at which an Event is due. The caller then records the
-// Event and calls Recorded.
+// Observe records a problem and returns when an Event is due. The caller then records the Event and calls
+// Recorded.
 func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time) time.Time {
 	if t.since.IsZero() || p.Key != t.current.Key {
 		t.since = now
@@ -85,8 +85,8 @@ func (t *Tracker) End() bool {
 	return !t.lastAt.IsZero()
 }
 
-// RepeatAfter returns the interval for Events about a lasting problem. It depends only on the argument,
-// and spreads the Events about thousands of Nodes.
+// RepeatAfter returns the interval of Events about a lasting problem. It varies, so that the Events about
+// thousands of Nodes are spread.
 func RepeatAfter(about string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(about))
@@ -100,7 +100,7 @@ const (
 )
 
 // Record returns a recorder of Events in a namespace, or "" for cluster-scoped objects, and a function
-// that stops it. It outlives the context, so that the last Events are still written.
+// that stops it. The end of the context does not stop it, so that the last Events are written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
@@ -112,7 +112,7 @@ func Record(ctx context.Context, client kubernetes.Interface, namespace string) 
 // drops an Event that etcd rejects as too large.
 type Recorder struct{ to record.EventRecorder }
 
-// Event records an Event of a type (Normal or Warning). It does not block.
+// Event records an Event of a type (Normal or Warning) without blocking.
 func (r Recorder) Event(object runtime.Object, eventType, reason, message string) {
 	r.to.Event(object, eventType, reason, quote.Note(message))
 }
