@@ -1,7 +1,5 @@
-// Package provider implements the cloud provider interface of Kubernetes.
-//
-// Every call is answered from the vCenters' snapshots in memory. framework completes the framework's writes
-// to Nodes, and nodes does all others.
+// Package provider implements the cloud provider interface of Kubernetes from the vCenters' snapshots in
+// memory. framework completes the framework's writes to Nodes, and nodes does all others.
 package provider
 
 import (
@@ -33,7 +31,7 @@ const (
 	ClientName = "vsphere-cloud-controller-manager"
 )
 
-// Options tune a provider.
+// Options tune a Provider.
 type Options = placement.Options
 
 // Fleet provides the states of the vCenters and searches them.
@@ -80,7 +78,7 @@ func (p *Provider) KeepLabels() { p.areLabelsKept.Store(true) }
 // Initialize does nothing.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// SetInformers is called by the framework once this process leads, before the informers start.
+// SetInformers is called once this process leads, before the informers start.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.cache.Watch(factory)
 	p.cache.Start()
@@ -97,7 +95,7 @@ func (p *Provider) LifecycleInformer() coreinformers.NodeInformer {
 	return framework.LifecycleInformer(p.cache, p.checker.HasAnswer)
 }
 
-// Client returns the client for the framework's controllers, see framework.Guard.
+// Client returns the framework's client, see framework.Guard.
 func (p *Provider) Client(client kubernetes.Interface) kubernetes.Interface {
 	return p.guard.Client(client)
 }

@@ -14,7 +14,7 @@ import (
 	"vzones/topology"
 )
 
-// choice chooses the internal and the external IP of one family.
+// choice is about one IP family.
 type choice struct {
 	family string
 	// provided is from --node-ip, or the zero Addr.

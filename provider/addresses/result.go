@@ -72,8 +72,8 @@ type Result struct {
 	// These identify the interface, see inventory.NIC. They are empty if Assumed is set.
 	Network string
 	Device  int32
-	// Assumed means that VMware Tools do not report the address. It is in --node-ip, or on the Node and in
-	// the VM's metadata.
+	// Assumed addresses are not reported by VMware Tools, but in --node-ip, or on the Node and in the VM's
+	// metadata.
 	Assumed bool
 	Static  bool
 

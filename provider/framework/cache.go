@@ -43,7 +43,6 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	c.NodeInformer = factory.Core().V1().Nodes()
 	//nolint:forbidigo // the framework's SetInformers has no context
 	log := klog.Background()
-	// This registers the informer at the factory.
 	c.shared = c.NodeInformer.Informer()
 	c.lister = c.NodeInformer.Lister()
 	// SetTransform fails only after the informer was started.

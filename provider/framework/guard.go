@@ -33,7 +33,7 @@ type Guard struct {
 // AnswerStore contains the answers about each Node under one lock. nodes.Store implements it.
 type AnswerStore interface {
 	sync.Locker
-	// AnswersAbout returns the answers about a Node, for use under the lock.
+	// AnswersAbout requires the lock while the answers are used.
 	AnswersAbout(*v1.Node) *Answers
 }
 
@@ -49,20 +49,19 @@ type Answers struct {
 }
 
 type metadata struct {
-	isGiven    bool
-	isJoining  bool
-	providerID string
-	addresses  []v1.NodeAddress
-	additions  Additions
-	// hasNewFormer means that additions.Former differs from the Node.
+	isGiven      bool
+	isJoining    bool
+	providerID   string
+	addresses    []v1.NodeAddress
+	additions    Additions
 	hasNewFormer bool
 }
 
 // Additions are added to the framework's writes of a Node.
 type Additions struct {
-	// Labels are reserved labels, which the framework does not write. Annotations are the VM's location.
+	// Labels are reserved labels, which the framework does not write.
 	Labels, Annotations map[string]string
-	// Levels are labels that the framework writes. The annotation nodeinfo.KeyLabels lists those that are new.
+	// Levels are labels that the framework writes, for nodeinfo.KeyLabels.
 	Levels map[string]string
 	// Former is the annotation nodeinfo.KeyFormerAddresses.
 	Former string
@@ -197,7 +196,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete adds the UID to a patch, which the API server compares, and the additions.
+// complete adds the UID, which the API server compares, and the additions.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var patched v1.Node
 	var fields map[string]any
@@ -251,7 +250,6 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// isDerivedFrom reports whether the framework derives a patch from a Node without an answer.
 func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {

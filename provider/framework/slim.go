@@ -23,8 +23,7 @@ const (
 	mostAddresses    = 256
 )
 
-// slim drops the unused parts of a Node. Managed fields are a third of a Node, images and conditions most of
-// the rest, and a kubelet can make them a megabyte long.
+// slim drops the unused parts of a Node, which are most of it and which a kubelet can make a megabyte long.
 //
 // The framework writes cached Nodes back. An update ignores the status, and a patch contains only
 // differences, but labels, annotations and taints must stay whole. The API server rejects an update with a

@@ -16,9 +16,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// IdentityOf returns the identifiers of a Node's VM: the provider ID, else the system UUID in both byte orders, else the
-// name. An invalid provider ID is a topology.ErrUnknown, because a fallback might find another VM. The location is ignored
-// while only a kubelet can have written it: on a tainted Node without a provider ID.
+// IdentityOf returns the identifiers of a Node's VM: the provider ID, else the system UUID in both byte
+// orders, else the name. An invalid provider ID is an error, because a fallback might find another VM. The
+// location is ignored while only a kubelet can have written it.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	id := inventory.Identity{Name: node.Name, IsJoining: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
@@ -64,7 +64,7 @@ func checkLocation(node *v1.Node) error {
 	return nil
 }
 
-// ErrNoUUID means that a Node has no UUID and VMs are not searched for by name. It comes with topology.ErrUnknown.
+// ErrNoUUID means that a Node has no UUID and VMs are not searched for by name.
 var ErrNoUUID = errors.New("the kubelet reports no usable system UUID, and the Node has no provider ID")
 
 // ErrNoProviderID means that a Node was registered without a provider ID and without the taint.
@@ -84,7 +84,7 @@ func TaintCommand(node, change string) string {
 	return "kubectl taint node " + node + " " + cloudproviderapi.TaintExternalCloudProvider + change
 }
 
-// ErrContradiction means that a Node's provider ID and system UUID belong to two VMs. It comes with topology.ErrUnknown.
+// ErrContradiction means that a Node's provider ID and system UUID belong to two VMs.
 var ErrContradiction = errors.New("the provider ID is not that of the VM that the Node runs on")
 
 // Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as
@@ -128,8 +128,7 @@ func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", searchErr)
 }
 
-// scheme and the format behind it must never change: spec.providerID is immutable, and the CSI driver and Cluster API
-// parse it.
+// scheme must never change: spec.providerID is immutable, and the CSI driver and Cluster API parse it.
 const scheme = "vsphere://"
 
 // ProviderID returns the provider ID of a VM.

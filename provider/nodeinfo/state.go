@@ -12,22 +12,22 @@ import (
 
 // Keys that vzones writes to Nodes. They must never change.
 const (
-	// KeyMachine is the annotation with the last location of the VM, as vCenter entry, slash, managed object ID.
+	// KeyMachine annotates the last location of the VM, as vCenter entry, slash, managed object ID.
 	KeyMachine = "vzones/vm"
-	// KeyVCenter is the annotation with the instance UUID of that vCenter.
+	// KeyVCenter annotates the instance UUID of that vCenter.
 	KeyVCenter = "vzones/vcenter"
-	// KeyInstanceUUID is the annotation with the VM's instance UUID.
+	// KeyInstanceUUID annotates the VM's instance UUID.
 	KeyInstanceUUID = "vzones/instance-uuid"
-	// KeyLabels is the annotation with the labels of further levels that vzones wrote, sorted, with commas.
+	// KeyLabels annotates the labels of further levels that vzones wrote, sorted, with commas.
 	KeyLabels = "vzones/labels"
-	// KeyFormerAddresses is the annotation with addresses that the VM stopped reporting, as TYPE=IP with commas.
+	// KeyFormerAddresses annotates addresses that the VM stopped reporting, as TYPE=IP with commas.
 	KeyFormerAddresses = "vzones/former-addresses"
-	// KeyInitialized is the label of Nodes that vzones initialized or found to be the only Node of their VM. No kubelet
+	// KeyInitialized labels Nodes that vzones initialized or found to be the only Node of their VM. No kubelet
 	// can set a label of this domain.
 	KeyInitialized = "vzones.node-restriction.kubernetes.io/initialized"
-	// DriftTaint is the taint of a Node whose labels differ from its placement.
+	// DriftTaint taints a Node whose labels differ from its placement.
 	DriftTaint = "vzones/topology-drift"
-	// TopologyReady is the condition that reports whether a Node's topology labels match its placement.
+	// TopologyReady reports whether a Node's topology labels match its placement.
 	TopologyReady = "vzones/TopologyReady"
 )
 

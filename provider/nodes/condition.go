@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays before another replaces it for the same reason: the errors of an
-	// outage may differ at each attempt.
+	// rewordAfter is how long a message stays, since the errors of an outage may differ at each attempt.
 	rewordAfter = 5 * time.Minute
 	// frameworkTime lets the framework write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second
@@ -36,7 +35,6 @@ func readinessOfProblem(p report.Problem) readiness {
 	return v
 }
 
-// readinessOf returns the condition of an initialized Node: its gravest problem, or the state of its labels.
 func (r *nodeRecord) readinessOf(n *v1.Node, todo *plan.Plan, verdicts []verdict) readiness {
 	states := map[string]state{}
 	for i := range verdicts {

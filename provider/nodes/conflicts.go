@@ -35,9 +35,7 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 	}
 }
 
-// findConflicts finds conflicts between Nodes, such as a zone in two vCenters.
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
-	// A vCenter whose objects are all readable has an empty entry.
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
 	var placements []topology.Placement
@@ -89,7 +87,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 
 type reportedObjects map[string]map[topology.Ref]bool
 
-// news replaces the objects of a vCenter and returns the new ones.
+// news returns the objects that are new.
 func (r reportedObjects) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	previous := r[vcenter]
 	current := map[topology.Ref]bool{}

@@ -184,9 +184,8 @@ func sooner(a, b time.Duration) time.Duration {
 
 // Fleet reads the vCenters.
 type Fleet interface {
-	// States returns the state of each vCenter, in configured order.
 	States() []inventory.State
-	// Follow replaces the VMs whose details are watched.
+	// Follow replaces the watched VMs.
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that is notified after each change of a state.
 	Subscribe() <-chan struct{}
@@ -226,7 +225,6 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
-// changed takes nil for a Node that did not exist before or does not exist now.
 func (c *Controller) changed(oldObj, newObj any) {
 	old := nodeIn(oldObj)
 	n := nodeIn(newObj)

@@ -98,7 +98,7 @@ func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *
 	return 0
 }
 
-// mayEmit reports whether the limiter allows an Event. Otherwise the Node is requeued once it does.
+// mayEmit requeues the Node once the limiter allows an Event.
 func (e *events) mayEmit(n *v1.Node, r *nodeRecord) bool {
 	r.isEventPending = !e.limiter.acquire(n, r)
 	return !r.isEventPending
@@ -151,9 +151,9 @@ func (r *nodeRecord) reportedReadiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// emitConflicts reports each conflict. A conflict is over if it is not found although everything behind its
-// labels was read; only the last conflict's end has an Event. Unreadable objects are reported on the
-// daemon's Pod, because they concern many Nodes.
+// emitConflicts reports each conflict, and its end if everything behind its labels was read; only the last
+// conflict's end has an Event. Unreadable objects are reported on the daemon's Pod, because they concern many
+// Nodes.
 func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -203,8 +203,7 @@ func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddressesTime is how long a new Node gets addresses without an Event, because the framework writes
-// them after it has removed the taint.
+// firstAddressesTime is without Events, because the framework writes addresses after it has removed the taint.
 const firstAddressesTime = time.Minute
 
 func addressChanges(old, current []v1.NodeAddress) string {
@@ -238,7 +237,6 @@ func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
 	r.lastAddresses = append([]v1.NodeAddress{}, current...)
 }
 
-// isFirstAssignment reports whether a Node gets its first IPs or, if new, only additional IPs.
 func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	isIP := func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP }
 	if !slices.ContainsFunc(old, isIP) {

@@ -14,8 +14,7 @@ import (
 	"vzones/topology"
 )
 
-// maxAnswerAge limits the age of a vCenter's last answer when a label is written. A longer wait for tag
-// names than namesTimeout starts over.
+// maxAnswerAge limits the age of a vCenter's last answer when a label is written.
 const maxAnswerAge, namesTimeout = 2 * time.Second, 10 * time.Minute
 
 // labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes,
@@ -24,8 +23,7 @@ type labeler struct {
 	emitOnPod func(eventType, reason, message string)
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
-	// These contain the reported objects with unreadable tags. Events are repeated after unread was cleared at
-	// unreadSince.
+	// unread was cleared at unreadSince, after which its Events are repeated.
 	unread, systemUnread reportedObjects
 	unreadSince          time.Time
 }
@@ -35,15 +33,14 @@ type labelState struct {
 	// generation askedGeneration-1.
 	isWaiting       bool
 	askedGeneration int64
-	// namesWaitStart is when a write began to wait for tag names, or zero.
-	namesWaitStart time.Time
+	namesWaitStart  time.Time
 
 	drifts  []plan.Timed
 	resized []plan.Timed
-	// placed is the placement for conflicts between Nodes, see place.
+	// placed is for conflicts between Nodes, see place.
 	placed       topology.Placement
 	placedPolicy topology.Policy
-	// reported contains the labels of each conflict with an Event, by conflict key.
+	// reported contains labels by conflict key.
 	reported map[string][]string
 }
 
@@ -122,8 +119,8 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter was read recently enough. If not, it requests a reading, which
-// requeues the Node.
+// isFresh reports whether the vCenter was read recently. If not, it requests a reading, which requeues the
+// Node.
 func (c *Controller) isFresh(r *nodeRecord) bool {
 	d := r.decision
 	k := &r.labels
@@ -143,8 +140,7 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	return false
 }
 
-// needsNames reports whether tag names must be read before labels are written. Names that were read during
-// the wait are accepted, however old.
+// needsNames accepts names that were read during the wait, however old.
 func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
 	case !d.OldNames:
@@ -156,8 +152,7 @@ func (k *labelState) needsNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesWaitStart)
 }
 
-// place updates the placement for conflicts. It waits for unknown labels, because a mixture of two
-// placements may be a place that the Node never had.
+// place waits for unknown labels, because a mixture of two placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
 	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)

@@ -25,7 +25,6 @@ func newLimiter(limit *rate.Limiter, store *Store, slotOf func(*nodeRecord) *slo
 	return &limiter{limit, workqueue.NewTyped[item](), store, slotOf}
 }
 
-// acquire uses a slot or queues the Node.
 func (l *limiter) acquire(n *v1.Node, r *nodeRecord) bool {
 	l.store.Lock()
 	defer l.store.Unlock()

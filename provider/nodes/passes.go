@@ -17,7 +17,7 @@ import (
 const (
 	// gatherDelay collects changes of Nodes, so that a burst costs one request.
 	gatherDelay = 100 * time.Millisecond
-	// resyncEvery is the longest time between two passes. A pass renews the knowledge about VMs.
+	// resyncEvery is the longest time between two passes, which renew the knowledge about VMs.
 	resyncEvery = time.Minute
 	// timePerNode is the pause per Node between two passes, at most observeEvery and 0 for at most fewNodes. So
 	// a burst of changes costs at most a tenth of a CPU.
@@ -28,14 +28,14 @@ const (
 
 // passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
-	// These are the keys of the watched VMs and their annotations KeyMachine.
+	// These are keys of the watched VMs and annotations KeyMachine.
 	machines, locations []string
-	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show.
+	// These are from the last pass. hidden are the tag categories that each vCenter did not show.
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet. next is the earliest time of the next pass, nil before the
-	// first. Any goroutine may use both.
+	// generation counts the changes of the fleet. next is when the next pass may begin, nil before the first.
+	// Any goroutine may use both.
 	generation atomic.Int64
 	next       atomic.Pointer[time.Time]
 }
@@ -57,8 +57,7 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(&next)
 }
 
-// fleetChanged enqueues a pass, and Nodes with an absent VM at once, so that no evidence against the absence
-// is missed.
+// fleetChanged enqueues a pass, and Nodes with an absent VM at once, to miss no evidence against the absence.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
 	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
@@ -115,7 +114,6 @@ func (c *Controller) observe(ctx context.Context) {
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 }
 
-// recordOf also reports whether the Node was refused after its announcement.
 func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -123,7 +121,6 @@ func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
 	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
 }
 
-// isDecidedFor reports whether the decision is valid while the VM is unchanged.
 func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
@@ -143,8 +140,7 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow makes the fleet watch the VMs of the Nodes if they have changed. Changed locations are left to
-// resync, since new Nodes get theirs at different times.
+// follow leaves changed locations to resync, since new Nodes get theirs at different times.
 func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var machines, locations []string

@@ -32,8 +32,7 @@ const (
 	aboutDrift   = "drift"
 	aboutType    = "type"
 	// aboutLabel: an unknown label that is optional or already set.
-	aboutLabel = "label"
-	// aboutConflict is a prefix of conflict keys.
+	aboutLabel    = "label"
 	aboutConflict = "conflict "
 )
 
@@ -84,7 +83,6 @@ func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *pl
 	return verdicts
 }
 
-// machineProblem is also about a Node that gets only labels.
 func machineProblem(n *v1.Node, d *placement.Decision) error {
 	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
 }
@@ -136,7 +134,6 @@ func leftOutOf(d *placement.Decision) verdict {
 	return v
 }
 
-// driftOf is about settled differences that will not be written.
 func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutDrift}
 	if d.PlaceErr != nil {
@@ -171,11 +168,9 @@ func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.
 	return v
 }
 
-// typeOf is about a settled difference that will not be written.
 func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) verdict {
 	v := verdict{about: aboutType}
 	if len(todo.Resized) == 0 {
-		// An unknown type may still differ.
 		if d.InstanceType != "" {
 			v.state = resolved
 		}

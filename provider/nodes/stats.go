@@ -20,7 +20,7 @@ import (
 type Stats struct {
 	// Outcomes counts all Nodes by outcome, Waiting only uninitialized Nodes.
 	Outcomes, Waiting map[string]int
-	// KeptReasons counts the Nodes whose absent VM does not get them deleted, by the reason.
+	// KeptReasons counts Nodes that are not deleted although their VM is absent.
 	KeptReasons map[string]int
 	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
@@ -89,7 +89,6 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-// After firstSumDelay most Nodes are placed.
 const firstSumDelay, sumEvery = 10 * time.Second, time.Minute
 
 // A sum counts our Nodes. Only waiting includes uninitialized Nodes.
@@ -98,7 +97,7 @@ type sum struct {
 	drifting                  int
 }
 
-// otherProviders counts Nodes with another provider's ID whose VMs are in our vCenters.
+// otherProviders are Nodes with another provider's ID whose VMs are in our vCenters.
 type otherProviders struct {
 	nodes   int
 	schemes string

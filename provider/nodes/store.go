@@ -73,7 +73,6 @@ func (s *Store) forget(node types.UID) {
 	delete(s.records, node)
 }
 
-// phase is the phase after the last sync.
 type phase int
 
 const (
@@ -99,11 +98,10 @@ type nodeRecord struct {
 	// decision is the last decision, or nil. machine is nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
 	machine  *inventory.Machine
-	// These are from the last announcement, and zero unless the Node is announced.
-	metadata    *cloudprovider.InstanceMetadata
-	announcedAt time.Time
-	problems    map[string]*report.Tracker
-	// isEventPending means that an Event waits for a slot.
+	// These are zero unless the Node is announced.
+	metadata       *cloudprovider.InstanceMetadata
+	announcedAt    time.Time
+	problems       map[string]*report.Tracker
 	isEventPending bool
 	// lastAddresses are from the last sync since the initialization, or nil.
 	lastAddresses []v1.NodeAddress
@@ -113,9 +111,8 @@ type nodeRecord struct {
 
 	// The store's lock guards the fields below.
 
-	memory  placement.Memory
-	answers framework.Answers
-	// node is from the last sync, or nil.
+	memory    placement.Memory
+	answers   framework.Answers
 	node      *v1.Node
 	phase     phase
 	stats     nodeStats
@@ -124,12 +121,11 @@ type nodeRecord struct {
 	isAbsent                                          bool
 	isPatching                                        bool
 	annotationPatches, labelPatches, conditionPatches patches
-	// initializedAt is zero if the initialization was not observed.
-	initializedAt time.Time
+	initializedAt                                     time.Time
 }
 
 type nodeStats struct {
-	// These are metric labels. keptReason is "" unless an absent VM does not get the Node deleted.
+	// keptReason is "" unless the Node is kept although its VM is absent.
 	outcome, keptReason string
 	drifting, resized   bool
 	conflicts           []topology.Conflict

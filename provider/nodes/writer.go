@@ -39,11 +39,9 @@ type patch struct {
 	// content is equal for equal patches; the encoded body by default.
 	content      string
 	subresources []string
-	// written is called after success; optional.
-	written func()
+	written      func()
 }
 
-// patches is the state of one kind of patch.
 type patches struct {
 	slot slot
 	// content is the last patch, retryAt the earliest time of an equal patch.
@@ -79,8 +77,7 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.D
 	})
 }
 
-// send does not wait, so that a slow API server delays no other Node. It returns 0 if the end of the patch or
-// the limiter requeues the Node.
+// send does not wait, so that a slow API server delays no other Node. It returns 0 if the Node is requeued.
 func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patches, limiter *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {

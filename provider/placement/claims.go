@@ -24,11 +24,9 @@ func AddressesDiffer(before, now *v1.Node) bool {
 	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
 }
 
-// claims finds other Nodes' claims to the addresses of a Node, during one decision.
 type claims struct {
 	p      *Placer
 	states []inventory.State
-	// chosen caches the addresses of elders.
 	chosen map[types.UID][]v1.NodeAddress
 }
 
@@ -36,7 +34,6 @@ func newClaims(p *Placer, states []inventory.State) *claims {
 	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
 }
 
-// choose also returns the number of configured IP families.
 func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
@@ -51,8 +48,7 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 	return chosen, len(families), err
 }
 
-// addTo also removes a guest's host name that is another Node's name. Before the Nodes are known it changes
-// nothing, since no Node is initialized then.
+// addTo also removes a guest's host name that is another Node's name.
 func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
@@ -82,9 +78,8 @@ func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.No
 	return nil
 }
 
-// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. A Node
-// with the same VM has no claim, since sharing decides. If the VM reports the address, a younger Node (see
-// isElder) has no claim either.
+// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. Neither a
+// Node with the same VM nor, if the VM reports the address, a younger Node (see isElder) has a claim.
 func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
@@ -109,8 +104,8 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*ad
 	return claim, nil
 }
 
-// waitsForAddress reports whether the VM stopped reporting an address of its Node less than addressWait ago,
-// and no other Node has it.
+// waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago, and no other
+// Node has it.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
 	k := p.memories.Memory(node)
 	if k.confirmedBy.machine == nil {
@@ -128,8 +123,8 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine,
 	return false
 }
 
-// checkClaim reports whether a claim is valid, and why. The VM must have the address, because any kubelet
-// can claim one. While that is unknown, the last known answer applies.
+// checkClaim requires that the VM has the address, because any kubelet can claim one. While that is unknown,
+// the last known answer applies.
 func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false

@@ -19,10 +19,11 @@ import (
 	"vzones/vcenter/inventory"
 )
 
+// These errors come with topology.ErrUnknown.
 var (
-	// ErrShared means that two Nodes have one VM. It comes with topology.ErrUnknown.
+	// ErrShared means that another Node has the VM.
 	ErrShared = errors.New("two Nodes have one VM")
-	// ErrQuiet means that a vCenter has not answered recently. It comes with topology.ErrUnknown.
+	// ErrQuiet means that a vCenter has not answered recently.
 	ErrQuiet = errors.New("checking whether the vCenter still answers")
 )
 
@@ -30,15 +31,14 @@ var (
 type Decision struct {
 	// Machine is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
 	Machine *inventory.Machine
-	// MachineErr is the reason for a nil Machine, or wraps ErrShared.
+	// MachineErr is the reason for a nil Machine, or an ErrShared.
 	MachineErr error
 	// Shared means that another Node has the VM. Machine is nil if that Node takes precedence.
 	Shared bool
-	// VCenter is the first entry of the VM's vCenter, as in Placement.
+	// VCenter is the first entry of the VM's vCenter.
 	VCenter string
 	// WasFound means that vzones has found the initialized Node's VM, now or earlier.
-	WasFound bool
-	// Annotations are the VM's location.
+	WasFound    bool
 	Annotations map[string]string
 
 	Placement topology.Placement
@@ -63,10 +63,8 @@ type Decision struct {
 	// Metadata is nil if the Node is already initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
-	// Contact is the last answer of the VM's vCenter.
 	Contact time.Time
-	// OldNames means that a tag may have been renamed since TagNamesReadAt, which is zero if a required
-	// name was not read.
+	// OldNames means that a tag may have been renamed since TagNamesReadAt, if all required names were read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 
@@ -171,9 +169,8 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// changesAddresses reports whether an initialized Node gets the selected addresses. It keeps its addresses
-// if VMware Tools report none, for example while the VM boots, or too many. Without a provider ID, the
-// kubelet writes them.
+// changesAddresses is false if VMware Tools report no addresses, for example while the VM boots, or too many.
+// Without a provider ID, the kubelet writes them.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
@@ -186,11 +183,11 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// namesAgeRunning is the least limit for the age of tag names before a write to a running Node.
+// namesAgeRunning is the least age limit of tag names for a running Node.
 const namesAgeRunning = 15 * time.Second
 
 // Join decides about an uninitialized Node. The error is Decision.Err, or means that tag names are read
-// again, because vCenter does not announce that a tag was renamed.
+// again, because vCenter does not announce renamed tags.
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -223,7 +220,6 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	switch {
 	case !old:
 	case err == nil && !d.namesBefore(k.names.start()):
-		// Names read during the wait are valid, however slow the vCenter is.
 		k.names.markRead()
 	default:
 		p.fleet.ReadTags(d.vcenterState.VCenter)
@@ -237,7 +233,6 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	return d, err
 }
 
-// metadata adds every, the labels of each Node, which no level of a valid configuration has.
 func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
 	further := map[string]string{}
 	maps.Copy(further, every)
@@ -279,8 +274,8 @@ func (d *Decision) namesBefore(t time.Time) bool {
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
 }
 
-// NewAddresses returns and reserves the new addresses of an initialized Node, or none if it keeps its
-// addresses. former is the annotation to write with them.
+// NewAddresses returns and reserves new addresses of an initialized Node, if any, and the annotation to write
+// with them.
 func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former string, err error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -309,7 +304,6 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-// location returns the annotations for a VM's location, or nil if the Node has them.
 func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapshot *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {

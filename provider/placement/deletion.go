@@ -28,14 +28,13 @@ const (
 	Named    ConditionName = "names_vm"
 	// Absent means that every vCenter was read completely and none has the VM.
 	Absent ConditionName = "absent"
-	// FoundBefore means that vzones has found the VM of the Node, which has a provider ID.
+	// FoundBefore means that the Node has a provider ID and vzones has found its VM.
 	FoundBefore ConditionName = "found_before"
 	Enabled     ConditionName = "deletion_enabled"
 	// Searched means that a later direct search did not find the VM.
 	Searched ConditionName = "searched"
 )
 
-// conditions are the checks that need no search.
 var conditions = []struct {
 	name  ConditionName
 	check func(*deletion) error
@@ -52,7 +51,6 @@ type deletion struct {
 	placer *Placer
 	states []inventory.State
 	node   *v1.Node
-	// isNamed sets id, isAbsent sets absent.
 	id     inventory.Identity
 	absent error
 }
@@ -93,8 +91,7 @@ func (q *deletion) isAbsent() error {
 	return nil
 }
 
-// wasFound also requires a provider ID, which alone may come from another provider or a kubelet, for a VM
-// that the account cannot see.
+// wasFound also requires a provider ID, which alone may be of a VM that the account cannot see.
 func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "" && !q.id.WasFound():
@@ -114,8 +111,7 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns the first condition that does not hold, NotReady last, or nil if only a search has to
-// confirm the absence.
+// whyKept returns the first condition that does not hold, NotReady last, or nil.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -150,8 +146,8 @@ func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 // Run searches for absent VMs. It calls ended, which must not block, for each new result.
 func (c *Checker) Run(ctx context.Context, ended func(types.UID)) { c.confirmer.run(ctx, ended) }
 
-// Outside returns inventory.ErrOutside if an absent VM is outside the configured datacenters, nil if it was
-// not found, and ErrConfirming until the search ends.
+// Outside returns inventory.ErrOutside if an absent VM is outside the configured datacenters, and
+// ErrConfirming until the search ends.
 func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 	return c.confirmer.ask(node, true, id, true)
 }
@@ -162,9 +158,8 @@ func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 //   - The index of every vCenter is complete and does not contain the VM.
 //   - A direct search of every vCenter after that did not find the VM.
 //
-// The result is true if the VM exists or the Node is another provider's. Anything else is an error, even an
-// absence while nodes.skipDeletion is set. CheckExists returns the latest result and does not wait for a
-// search, since the framework asks every few seconds.
+// It is true if the VM exists or the Node is another provider's. Anything else is an error, even an absence
+// while nodes.skipDeletion is set. CheckExists does not wait for a search, since the framework asks often.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
 	q, absent, err := c.decide(node, true)
 	switch {
@@ -191,7 +186,7 @@ func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
 	return absent, err
 }
 
-// HasAnswer reports whether CheckExists would return no error, and also starts a search.
+// HasAnswer reports whether CheckExists would return no error.
 func (c *Checker) HasAnswer(node *v1.Node) bool {
 	_, _, err := c.decide(node, true)
 	return err == nil || errors.Is(err, errExists)
@@ -220,8 +215,7 @@ func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, 
 // A Condition is a prerequisite for deleting a Node.
 type Condition struct {
 	Name ConditionName
-	// Err is nil if the condition holds or was not checked.
-	Err error
+	Err  error
 	// Checked is false if an earlier failure makes the condition meaningless.
 	Checked bool
 }
@@ -229,8 +223,7 @@ type Condition struct {
 // Holds reports whether the condition was checked and holds.
 func (c Condition) Holds() bool { return c.Checked && c.Err == nil }
 
-// Conditions checks every condition, even after a failure. It waits for a direct search if no snapshot has
-// the VM.
+// Conditions checks every condition. If no snapshot has the VM, it waits for a direct search.
 func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node *v1.Node) []Condition {
 	q := &deletion{placer: c.placer, states: states, node: node}
 	results := make([]Condition, 0, len(conditions)+1)
@@ -291,7 +284,7 @@ func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
-// KeptKey returns the same key for errors with the same meaning.
+// KeptKey returns equal keys for errors with the same meaning.
 func KeptKey(err error) string {
 	reason := KeptBy(err)
 	if errors.Is(err, ErrSearchFailed) {

@@ -25,7 +25,7 @@ func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
 
-// elder returns the Node that takes precedence for an address, or nil. That Node may have elders itself.
+// elder returns the Node that takes precedence for an address, or nil.
 func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
 	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil
@@ -67,7 +67,6 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	return nil, nil
 }
 
-// isOwner reports whether a Node has a VM and takes precedence.
 func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false

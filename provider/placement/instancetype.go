@@ -54,6 +54,6 @@ var guestOSes = func() map[string]string {
 //go:embed guestos.txt
 var guestOSTable string
 
-// namedIn137 are the guest identifiers that the incumbent names since 1.37. Identifiers that get a name
-// later belong here too, because the label of running Nodes must not change.
+// namedIn137 are guest identifiers that the incumbent names since 1.37. Identifiers that get a name later
+// belong here too, because the label of running Nodes must not change.
 var namedIn137 = []string{"rhel8_64Guest", "rhel9_64Guest", "rhel10_64Guest"}

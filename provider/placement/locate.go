@@ -14,7 +14,6 @@ import (
 // kube-controller-manager's --node-monitor-grace-period is 50 s.
 const readyGrace = 2 * time.Minute
 
-// A found is the VM that a Node names.
 type found struct {
 	id inventory.Identity
 	// machine is nil if it is uncertain. lost is the reason why its vCenter does not answer.
@@ -75,7 +74,6 @@ func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	}
 }
 
-// isReadyWithoutHome reports whether a Node is ready although its home is powered off.
 func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Identity) bool {
 	return nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 }
@@ -92,8 +90,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, err
 }
 
-// Observe returns a Node's VM, or nil if it is uncertain or shared. As long as the pointer is the same, so
-// is the Node's place. Like Decide, it remembers the VM of an initialized Node.
+// Observe returns a Node's VM, or nil if it is uncertain or shared. While the pointer is the same, so is the
+// Node's place.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
 	p.memories.Lock()
 	defer p.memories.Unlock()

@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// reservedFor limits a reservation that the Node does not show yet.
 	reservedFor = time.Minute
-	// namesValidFor is how long tag names remain valid for a Node that waited for them.
+	// namesValidFor is for a Node that waited for the names.
 	namesValidFor = time.Minute
 )
 
@@ -26,9 +25,8 @@ type Memory struct {
 	// readyWithoutHome is when the Node was first ready with its home powered off.
 	readyWithoutHome time.Time
 	seen             bool
-	// confirmed are the addresses that the Node claims and its VM had when last read.
-	confirmed []netip.Addr
-	// confirmedBy is the input of confirmed and lost.
+	// confirmed are the claimed addresses that the VM had when last read.
+	confirmed   []netip.Addr
 	confirmedBy struct {
 		node    *v1.Node
 		machine *inventory.Machine
@@ -40,8 +38,7 @@ type Memory struct {
 	names    nameWait
 	placed   placed
 	absence  *search
-	// outside is the search outside the configured datacenters.
-	outside *search
+	outside  *search
 }
 
 // Memories contains the memory of each Node, under one lock. nodes.Store implements it.
@@ -70,8 +67,7 @@ func (w *nameWait) markRead() {
 	}
 }
 
-// confirm records which of the Node's claimed addresses its VM has and lost. An unclear address keeps its
-// state.
+// confirm records which claimed addresses the VM has and lost. An unclear address keeps its state.
 func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
 		return
@@ -97,7 +93,7 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
 
 var noMemory Memory
 
-// memoryOf returns the memory of a Node for reading only.
+// memoryOf is for reading only.
 func (p *Placer) memoryOf(node types.UID) *Memory {
 	if k := p.memories.ExistingMemory(node); k != nil {
 		return k

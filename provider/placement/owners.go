@@ -47,7 +47,6 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node 
 	return s, nil
 }
 
-// namedBy returns the Nodes that may have a VM by its UUID, its name or its guest's host name.
 func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
@@ -64,8 +63,8 @@ func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 	return nodes, nil
 }
 
-// mayHave reports whether a VM is or may be a Node's. A Node that cannot be initialized, because it names
-// two VMs or matches several, has none.
+// mayHave reports whether a VM is or may be a Node's. A Node that names two VMs or matches several cannot be
+// initialized and has none.
 func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
 	if p.IsForeign(node) {
 		return false
@@ -91,8 +90,8 @@ func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.M
 	return !isJoining || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// compareOwners returns -1 if a takes precedence: a Node that vzones has initialized with the VM, or is
-// initializing, else the older Node. The order survives restarts, and no kubelet can write its inputs.
+// compareOwners returns -1 if a takes precedence: a Node initialized with the VM, else the older Node. The
+// order survives restarts, and no kubelet can write its inputs.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).machine == m.UUID
@@ -106,8 +105,7 @@ func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 }
 
-// whyShared returns an error if a Node that takes precedence has the VM. For an initialized Node, any other
-// Node is an error.
+// whyShared is an error if an earlier Node has the VM or, for an initialized Node, any other Node.
 func (s *sharing) whyShared() error {
 	name := s.node.Name
 	isJoining := nodeinfo.IsUninitialized(s.node)

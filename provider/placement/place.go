@@ -38,7 +38,6 @@ func (b *basis) update(states []inventory.State) {
 	*b = basis{states, key.String()}
 }
 
-// placed is a cached placement with its inputs.
 type placed struct {
 	machine   *inventory.Machine
 	policy    *topology.Policy
@@ -48,9 +47,8 @@ type placed struct {
 	err       error
 }
 
-// place returns the placement of a Node. The conflicts include categories that no vCenter shows to the
-// account, and categories and labels that the Node's CSI driver does not see. A VM that changes gets a new
-// pointer. The caller holds the lock.
+// place includes conflicts about categories that no vCenter shows to the account, and about categories and
+// labels that the Node's CSI driver does not see. The caller holds the lock.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
 	p.basis.update(states)
 	k := p.memories.Memory(node)
@@ -75,7 +73,6 @@ func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory
 	return placement, err
 }
 
-// categories returns the tag categories that a VM's vCenter hides from the account and shows to it.
 func categories(states []inventory.State, m *inventory.Machine) (invisible, visible []string) {
 	if snapshot := inventory.StateOf(states, m.Ref.VCenter).Snapshot; snapshot != nil {
 		return snapshot.InvisibleCategories, snapshot.VisibleCategories
@@ -83,7 +80,7 @@ func categories(states []inventory.State, m *inventory.Machine) (invisible, visi
 	return nil, nil
 }
 
-// Paths returns paths from an entry of a vCenter as placements have them, with the name of the first entry.
+// Paths returns paths from a vCenter's entry in the name of its first entry, as placements have them.
 func Paths(states []inventory.State, entry string, paths []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {

@@ -22,7 +22,7 @@ import (
 type Fleet interface {
 	// States returns the states in configured order.
 	States() []inventory.State
-	// ReadTags requests a read of a vCenter's tags and tag names.
+	// ReadTags requests a read of a vCenter's tags.
 	ReadTags(vcenter string)
 	// AskHome asks a vCenter whether an object exists that it does not show.
 	AskHome(vcenter, id string)
@@ -30,28 +30,24 @@ type Fleet interface {
 
 // Options tune a Placer.
 type Options struct {
-	// MaxSnapshotAge limits the time since a vCenter's last answer when a Node is initialized; 5 minutes
-	// by default.
+	// MaxSnapshotAge limits the age of a vCenter's last answer for an initialization; 5 minutes by default.
 	MaxSnapshotAge time.Duration
 	// TagRefresh is the interval between tag reads; 30 s by default.
 	TagRefresh time.Duration
-	// AddressWait is how long an initialized Node keeps an address that its VM replaced; 3 minutes by
-	// default.
+	// AddressWait is how long a Node keeps an address that its VM replaced; 3 minutes by default.
 	AddressWait time.Duration
 }
 
-// Nodes are the Nodes of the cluster in an informer's cache.
+// Nodes is an informer's cache of Nodes.
 type Nodes interface {
 	// IsStarted reports whether the Nodes are known. Until then no Node may be looked up.
 	IsStarted() bool
-	// Has reports whether this Node, and not a later Node of its name, exists. It is true until the Nodes
-	// are known.
+	// Has reports whether this Node, and not a later Node of its name, exists, and true before IsStarted.
 	Has(*v1.Node) bool
-	// Get returns the Node of a name. It may be foreign, as in the methods below.
+	// Get returns the Node of a name. Like the methods below, it includes foreign Nodes.
 	Get(name string) (*v1.Node, error)
-	// ByAddress returns the Nodes that claim an address.
 	ByAddress(address string) ([]*v1.Node, error)
-	// ByMachine returns the Nodes for a form of a VM's UUID or a nodeinfo.NameKey.
+	// ByMachine takes a form of a VM's UUID or a nodeinfo.NameKey.
 	ByMachine(key string) ([]*v1.Node, error)
 }
 
@@ -60,12 +56,12 @@ type Placer struct {
 	fleet  Fleet
 	nodes  Nodes
 	maxAge time.Duration
-	// namesAge is the maximum age of tag names when a Node is initialized.
+	// namesAge limits the age of tag names for an initialization.
 	namesAge    time.Duration
 	addressWait time.Duration
 	settings    atomic.Pointer[settings]
 
-	// memories' lock also guards the fields below. It is held during a whole decision.
+	// memories' lock is held during a whole decision and also guards the fields below.
 	memories     Memories
 	reservations reservations
 	basis        basis
@@ -117,8 +113,7 @@ func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
-// OtherProvider returns the scheme of another provider's ID on a selected Node whose system UUID a vCenter
-// has, and otherwise "".
+// OtherProvider returns the scheme of another provider's ID if a vCenter has the Node's VM, and otherwise "".
 func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	id := node.Spec.ProviderID
 	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
@@ -130,8 +125,8 @@ func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	return nodeinfo.Scheme(id)
 }
 
-// Statement returns the identity that a Node reports. The name is used only for an uninitialized Node and if
-// the configuration allows it, because any guest can report it.
+// Statement returns the identity that a Node reports. Any guest can report a name, so names are only used for
+// uninitialized Nodes and if the configuration allows it.
 func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {

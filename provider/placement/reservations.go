@@ -29,7 +29,7 @@ type reservations struct {
 }
 
 // add reserves addresses, and a VM unless it is zero, until the Node shows them. The caller has held the
-// lock since its first lookup, so the second of two Nodes that compete finds the addresses of the first.
+// lock since its first lookup, so a competing Node finds them.
 func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1.NodeAddress) {
 	if machine == (inventory.UUID{}) {
 		// The informer may not have the initialized Node yet.
@@ -37,7 +37,6 @@ func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1
 	}
 	given := reservation{node: node.Name, machine: machine, madeAt: time.Now()}
 	for _, address := range addresses {
-		// Host names are not reserved.
 		if a, err := netip.ParseAddr(address.Address); err == nil {
 			given.addresses = append(given.addresses, a)
 		}
@@ -66,7 +65,7 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// holderOf returns the name of another Node with a reserved address, or "".
+// holderOf returns the name of another Node, or "".
 func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
 	for uid := range r.index {

@@ -19,16 +19,14 @@ import (
 )
 
 const (
-	// Each search costs a few requests to every vCenter.
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
 	searchTimeout     = time.Minute
-	// confirmationLasts is the maximum age of a search when a Node is deleted. The framework asks every
-	// five seconds; after repeatAfter that starts the next search.
+	// confirmationLasts limits the age of a search when a Node is deleted. The framework asks every five
+	// seconds; after repeatAfter that starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// Searches outside the configured datacenters are valid for longer, because the rate limiter may delay
-	// their Event.
+	// These searches are valid for longer, because the rate limiter may delay their Event.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
@@ -46,22 +44,19 @@ var (
 
 // SearchedFleet is the Checker's view of the vCenters.
 type SearchedFleet interface {
-	// States returns the states in configured order.
 	States() []inventory.State
-	// ConfirmAbsent returns nil if every vCenter answered and none has the VM. An error other than
-	// topology.ErrUnknown tells where the VM is.
+	// ConfirmAbsent returns nil if every vCenter answered and none has the VM, and topology.ErrUnknown
+	// unless the VM was found.
 	ConfirmAbsent(context.Context, inventory.Identity) error
-	// SearchOutside returns inventory.ErrOutside if a VM is in none of the configured datacenters. Nil
-	// proves nothing.
+	// SearchOutside returns inventory.ErrOutside if a VM is in no configured datacenter. Nil proves nothing.
 	SearchOutside(context.Context, inventory.Identity) error
 	// Generation changes with the set of vCenters.
 	Generation() uint64
 }
 
-// A confirmer searches for VMs that no snapshot has.
 type confirmer struct {
 	fleet SearchedFleet
-	// queues are by wanted.outside: searches outside the configured datacenters delay no deletion.
+	// queues are by wanted.outside, so that other searches delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
 	// The lock of memories also guards lastErr.
@@ -70,7 +65,7 @@ type confirmer struct {
 	lastErr error
 }
 
-// wanted is a requested search. If outside is true, it confirms nothing.
+// If outside is true, a search confirms nothing.
 type wanted struct {
 	node    types.UID
 	outside bool
@@ -83,7 +78,6 @@ func (w wanted) slot(k *Memory) **search {
 	return &k.absence
 }
 
-// A search is for one identity.
 type search struct {
 	id inventory.Identity
 	// done is the end of the last run, or zero. err is the reason why it confirms nothing.
@@ -94,8 +88,8 @@ type search struct {
 	retries    wait.Backoff
 }
 
-// ask returns nil if a recent search confirmed the absence. Otherwise it starts a search if one is due,
-// without waiting for it. If repeat is false, it searches once.
+// ask returns nil if a recent search confirmed the absence, and otherwise starts a search if one is due. If
+// repeat is false, it searches once.
 func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repeat bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -119,13 +113,11 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repe
 	return s.err
 }
 
-// isOf reports whether a search is for this identity and the current vCenters.
 func (s *search) isOf(id inventory.Identity, generation uint64) bool {
 	return slices.Equal(s.id.UUIDs, id.UUIDs) && s.id.Recorded == id.Recorded && s.id.RecordedInstance == id.RecordedInstance && s.id.LastSeen == id.LastSeen &&
 		(s.done.IsZero() || s.generation == generation)
 }
 
-// drop also discards a running search.
 func (c *confirmer) drop(node types.UID) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -134,7 +126,7 @@ func (c *confirmer) drop(node types.UID) {
 	}
 }
 
-// wantedBy returns nil if the search was dropped. The caller holds the lock.
+// wantedBy requires the lock, and returns nil if the search was dropped.
 func (c *confirmer) wantedBy(w wanted) *search {
 	k := c.memories.ExistingMemory(w.node)
 	if k == nil {
@@ -181,7 +173,6 @@ func (c *confirmer) dueOf(w wanted) *search {
 	return nil
 }
 
-// search also returns the searched generation.
 func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()

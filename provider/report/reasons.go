@@ -61,7 +61,6 @@ const ReasonLeftOut = "AddressOmitted"
 
 var vcenterErrors = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
-// unknownErrors are the errors after which a Node's place is unknown.
 var unknownErrors = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
 // EventText returns the message of an Event about an error.

@@ -100,7 +100,7 @@ const (
 )
 
 // Record returns a recorder of Events in a namespace, or "" for cluster-scoped objects, and a function
-// that stops it. The end of the context does not stop it, so that the last Events are written.
+// that stops it. It ignores the end of the context, so that the last Events are written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
