@@ -168,7 +168,7 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 	return nil, nil
 }
 
-const hostsHold = 12
+const disconnectedHostHolds = 12
 
 // A reading lasts from the first snapshot to the next break.
 type reading struct {
@@ -185,7 +185,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	if err := r.CheckHold(id, v.absenceHold); err != nil {
 		return err
 	}
-	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > hostsHold*v.absenceHold {
+	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > disconnectedHostHolds*v.absenceHold {
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -194,7 +194,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 		return fmt.Errorf("reading whether its hosts are connected: %w", err)
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
-			inventory.HoldReason, quote.Plain(host), hostsHold*v.absenceHold)
+			inventory.HoldReason, quote.Plain(host), disconnectedHostHolds*v.absenceHold)
 	}
 	r.hostsConnected.Store(true)
 	return nil

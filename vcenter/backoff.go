@@ -4,9 +4,9 @@ import "time"
 
 const (
 	// quickRestartDelay bounds the first delays if the session is alive and the vCenter was read.
-	quickRestartDelay = 2 * time.Second
-	maxQuickRestarts  = 10
-	immediateRestarts = 3
+	quickRestartDelay          = 2 * time.Second
+	maxQuickRestarts           = 10
+	immediateRestartsPerMinute = 3
 )
 
 type backoff struct {
@@ -37,14 +37,14 @@ func (b *backoff) next(took time.Duration, wasRead, sessionLost bool) time.Durat
 }
 
 type restarts struct {
-	times [immediateRestarts]time.Time
+	times [immediateRestartsPerMinute]time.Time
 	next  int
 }
 
-// areTooMany records a restart and reports whether it exceeds immediateRestarts.
+// areTooMany records a restart and reports whether it exceeds immediateRestartsPerMinute.
 func (r *restarts) areTooMany(now time.Time) bool {
 	first := r.times[r.next]
 	r.times[r.next] = now
-	r.next = (r.next + 1) % immediateRestarts
+	r.next = (r.next + 1) % immediateRestartsPerMinute
 	return !first.IsZero() && now.Sub(first) < time.Minute
 }

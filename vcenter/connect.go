@@ -37,7 +37,7 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 		m.fail(ctx, &SlowLoginError{fmt.Sprintf("logging in to %s as %s: no answer within %v; waiting for up to %v", server, creds, m.opts.Timeout, m.opts.LoginTimeout)})
 	})
 	m.current.session = s
-	m.loginSucceeded = err == nil
+	m.loggedInSinceFailure = err == nil
 	m.publish(false)
 	// This outage concerned the replacement of a session.
 	m.credentialsOutage = faults.Outage{}

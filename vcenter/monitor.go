@@ -36,7 +36,7 @@ type monitor struct {
 	tags             *tags.Reader
 	// credentialsOutage is about changed credentials while a session is open.
 	readOutage, credentialsOutage faults.Outage
-	loginSucceeded                bool
+	loggedInSinceFailure          bool
 	readDelay                     readDelay
 }
 
@@ -183,7 +183,7 @@ func (m *monitor) interrupt() {
 }
 
 func (m *monitor) fail(ctx context.Context, err error) {
-	m.loginSucceeded = false
+	m.loggedInSinceFailure = false
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	cause := faults.CauseOf(err)
 	m.readOutage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,

@@ -10,9 +10,9 @@ import (
 // While a vCenter was neither read nor failed, it may have a second VM with the same UUID, so Nodes of
 // other vCenters stay uninitialized. These bound that time.
 const (
-	silentTime = 1500 * time.Millisecond
+	maxSilence = 1500 * time.Millisecond
 	// Large or slow vCenters sometimes exceed it.
-	readTime = 10 * time.Second
+	maxReadTime = 10 * time.Second
 )
 
 type deadline struct {
@@ -24,7 +24,7 @@ func (d deadline) remaining(lastAnswer time.Time) time.Duration {
 	if lastAnswer.After(silentSince) {
 		silentSince = lastAnswer
 	}
-	return min(time.Until(silentSince.Add(silentTime)), time.Until(d.configuredAt.Add(readTime)))
+	return min(time.Until(silentSince.Add(maxSilence)), time.Until(d.configuredAt.Add(maxReadTime)))
 }
 
 func (m *monitor) untilOverdue() <-chan time.Time {

@@ -41,21 +41,21 @@ func TestOverdue(t *testing.T) {
 		then   func(context.Context, *monitor)
 		left   time.Duration // Until it is overdue; 0 means never.
 	}{
-		"silent":                   {0, nil, silentTime},
-		"silent after an answer":   {silentTime / 2, answers, silentTime},
-		"another address":          {2 * silentTime, another, silentTime},
-		"another address, in time": {silentTime - time.Nanosecond, another, silentTime},
+		"silent":                   {0, nil, maxSilence},
+		"silent after an answer":   {maxSilence / 2, answers, maxSilence},
+		"another address":          {2 * maxSilence, another, maxSilence},
+		"another address, in time": {maxSilence - time.Nanosecond, another, maxSilence},
 		"slow": {0, func(ctx context.Context, a *monitor) {
 			for range 9 {
-				pass(readTime / 10)
+				pass(maxReadTime / 10)
 				answers(ctx, a)
 				want(t, a, false)
 			}
-		}, readTime / 10},
-		"read": {silentTime / 2, func(ctx context.Context, a *monitor) {
+		}, maxReadTime / 10},
+		"read": {maxSilence / 2, func(ctx context.Context, a *monitor) {
 			(&reporter{updates: a.updates}).Publish(ctx, watch.Publication{Snapshot: &inventory.Snapshot{VCenter: "east"}, LastContact: time.Now()})
 		}, 0},
-		"failed": {silentTime / 2, func(_ context.Context, a *monitor) {
+		"failed": {maxSilence / 2, func(_ context.Context, a *monitor) {
 			a.updates <- func(a *monitor) bool { a.current.state.Err = context.DeadlineExceeded; return true }
 		}, 0},
 	} {
@@ -66,7 +66,7 @@ func TestOverdue(t *testing.T) {
 				if c.then != nil {
 					c.then(t.Context(), a)
 				}
-				pass(cmp.Or(c.left, readTime) - time.Nanosecond)
+				pass(cmp.Or(c.left, maxReadTime) - time.Nanosecond)
 				want(t, a, false)
 				pass(time.Nanosecond)
 				want(t, a, c.left > 0)

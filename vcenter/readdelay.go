@@ -79,7 +79,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 }
 
 func (m *monitor) publishReadDelay() {
-	if m.current.state.Err != nil && !m.loginSucceeded {
+	if m.current.state.Err != nil && !m.loggedInSinceFailure {
 		return // It may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {

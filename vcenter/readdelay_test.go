@@ -57,7 +57,7 @@ func TestAReadingThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := large(time.Minute)
 		began, snapshot := time.Now(), a.current.state.Snapshot
-		a.current.state.Cause, a.current.state.NextLogin, a.loginSucceeded = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
+		a.current.state.Cause, a.current.state.NextLogin, a.loggedInSinceFailure = inventory.CauseRejected, began.Add(time.Hour), true // From the previous outage.
 		done := waiting(t.Context(), a)
 		if s := a.status.Load().state; s.Err == nil || s.Snapshot != snapshot || !errors.Is(s.Cause, inventory.CausePending) || !s.NextLogin.IsZero() {
 			t.Errorf("while it waits: %+v", s)

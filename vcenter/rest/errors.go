@@ -104,11 +104,11 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-const maxError = 64 << 10
+const maxErrorBody = 64 << 10
 
 func newStatusError(res *http.Response) *StatusError {
 	e := &StatusError{Call: requestOf(res.Request), Code: res.StatusCode, RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now())}
-	content, err := io.ReadAll(io.LimitReader(res.Body, maxError))
+	content, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	type messages []struct {
 		ID string `json:"id"`
 	}

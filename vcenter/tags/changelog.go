@@ -20,7 +20,7 @@ type changeLog struct {
 	vcenter          string
 	outage           faults.Outage
 	isRefreshFailing bool
-	unreadable       map[Ref]string
+	unreadablePaths  map[Ref]string
 }
 
 func (l *changeLog) failed(ctx context.Context, err error) error {
@@ -61,7 +61,7 @@ func (l *changeLog) logUnreadable(ctx context.Context, a Attachments, paths map[
 	found := 0
 	for _, ref := range a.NotPermitted() {
 		unreadable[ref] = paths[ref]
-		if _, wasUnreadable := l.unreadable[ref]; wasUnreadable {
+		if _, wasUnreadable := l.unreadablePaths[ref]; wasUnreadable {
 			continue
 		}
 		if found++; found <= maxLoggedObjects {
@@ -71,7 +71,7 @@ func (l *changeLog) logUnreadable(ctx context.Context, a Attachments, paths map[
 	if found > maxLoggedObjects {
 		logger.Info("Cannot read the tags of further objects", "objects", found-maxLoggedObjects, "err", errForbidden)
 	}
-	for ref, path := range l.unreadable {
+	for ref, path := range l.unreadablePaths {
 		if _, isUnreadable := unreadable[ref]; isUnreadable {
 			continue
 		}
@@ -79,5 +79,5 @@ func (l *changeLog) logUnreadable(ctx context.Context, a Attachments, paths map[
 			logger.Info("Can read the tags of the object again", "object", quote.Name(path), "type", ref.Type, "moid", ref.Value)
 		}
 	}
-	l.unreadable = unreadable
+	l.unreadablePaths = unreadable
 }

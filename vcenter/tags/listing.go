@@ -109,8 +109,8 @@ func (o *objects) list(ctx context.Context, s Service, refs []Ref, now time.Time
 		}
 	}
 	listable := slices.DeleteFunc(slices.Clone(refs), func(ref Ref) bool {
-		_, refused := o.unreadable[ref]
-		return refused || queued[ref]
+		_, isUnreadable := o.unreadable[ref]
+		return isUnreadable || queued[ref]
 	})
 	var rejectedBatches [][]Ref
 	for batch := range slices.Chunk(listable, o.perRequest()) {

@@ -210,7 +210,7 @@ func (d *detailList) rejectsAll(err error) bool {
 	return !faults.SessionLost(d.session.Classify(err)) && (goneOrDenied(err) || faults.Is[types.BaseInvalidArgument](err))
 }
 
-func (d *detailList) readRest(ctx context.Context) error {
+func (d *detailList) readUnreported(ctx context.Context) error {
 	var machines []types.ManagedObjectReference
 	for id, l := range d.listed {
 		if !l.annotatedOnly && !d.model.HasDetails(id) {

@@ -204,7 +204,7 @@ func (c *countingServer) RoundTrip(_ context.Context, req, res soap.HasFault) er
 	return nil
 }
 
-// While the vCenter is loaded, the filter reports all details; the rest is read after syncTime.
+// While the vCenter is loaded, the filter reports all details; the rest is read after syncTimeout.
 // Later a few new VMs are read at once, but many are not.
 func TestDetailsAreTransferredOnce(t *testing.T) {
 	const other = "99999999-2222-3333-4444-555555555555"
@@ -228,7 +228,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 	}
 	followMany := func(w *Watch, follow func(...string)) {
 		w.poller.updates <- reported
-		time.Sleep(2 * syncTime)
+		time.Sleep(2 * syncTimeout)
 		w.poller.updates <- many
 		follow(followed...)
 		synctest.Wait()
@@ -241,8 +241,8 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 			w.poller.updates <- reported
 			time.Sleep(time.Minute)
 		}, 0},
-		"not yet":      {func(*Watch, func(...string)) { time.Sleep(syncTime - time.Nanosecond) }, 0},
-		"not reported": {func(*Watch, func(...string)) { time.Sleep(syncTime) }, 1},
+		"not yet":      {func(*Watch, func(...string)) { time.Sleep(syncTimeout - time.Nanosecond) }, 0},
+		"not reported": {func(*Watch, func(...string)) { time.Sleep(syncTimeout) }, 1},
 		"another one, later": {func(w *Watch, follow func(...string)) {
 			w.poller.updates <- reported
 			w.poller.updates <- index("vm-2", other)
@@ -250,11 +250,11 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 		}, 1},
 		"many, later": {func(w *Watch, follow func(...string)) {
 			followMany(w, follow)
-			time.Sleep(syncTime - time.Nanosecond)
+			time.Sleep(syncTimeout - time.Nanosecond)
 		}, 0},
 		"many, not reported": {func(w *Watch, follow func(...string)) {
 			followMany(w, follow)
-			time.Sleep(syncTime)
+			time.Sleep(syncTimeout)
 		}, maxImmediateReads + 1},
 	} {
 		t.Run(name, func(t *testing.T) {

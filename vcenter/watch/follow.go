@@ -15,9 +15,9 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-const progressTime = 10 * time.Second
+const progressLogInterval = 10 * time.Second
 
-const syncTime = 5 * time.Second
+const syncTimeout = 5 * time.Second
 
 type phase int
 
@@ -38,7 +38,7 @@ type progress struct {
 
 func (p *progress) startTimer() {
 	if p.timer == nil {
-		p.timer = time.After(syncTime)
+		p.timer = time.After(syncTimeout)
 	}
 }
 
@@ -118,7 +118,7 @@ func (w *Watch) next(ctx context.Context, retry <-chan time.Time) (changed bool,
 	case <-w.progress.timer:
 		w.progress.expire()
 		w.unpublished = true
-		return true, w.details.readRest(ctx)
+		return true, w.details.readUnreported(ctx)
 	case <-w.tags.nextAllowed:
 		w.tags.request()
 		return false, nil
@@ -211,7 +211,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 		}
 	case w.views.datacenters[filter]:
 		w.datacenters.tree.Apply(u)
-		w.datacenters.hasChanged = true
+		w.datacenters.treeChanged = true
 	}
 }
 
@@ -253,7 +253,7 @@ func (w *Watch) reportContact(ctx context.Context, probed bool) {
 }
 
 func (w *Watch) logProgress(ctx context.Context) {
-	if w.progress.phase == loading && time.Since(w.lastProgressLog) >= progressTime {
+	if w.progress.phase == loading && time.Since(w.lastProgressLog) >= progressLogInterval {
 		w.lastProgressLog = time.Now()
 		klog.FromContext(ctx).Info("Reading the VMs of the vCenter", "vms", w.model.Len())
 	}

@@ -120,10 +120,10 @@ func containerView(ctx context.Context, s Session, root types.ManagedObjectRefer
 }
 
 type datacenters struct {
-	vcenter    string
-	wanted     []string
-	tree       *model.Tree
-	hasChanged bool
+	vcenter     string
+	wanted      []string
+	tree        *model.Tree
+	treeChanged bool
 	// roots are the watched datacenters, or the root folder.
 	roots   []types.ManagedObjectReference
 	missing error
@@ -169,10 +169,10 @@ func readDatacenters(ctx context.Context, s Session, into *model.Tree) error {
 }
 
 func (d *datacenters) changed() bool {
-	if !d.hasChanged {
+	if !d.treeChanged {
 		return false
 	}
-	d.hasChanged = false
+	d.treeChanged = false
 	roots, unmatched, visible := matching(d.tree, d.wanted)
 	d.visible = visible
 	return !slices.Equal(roots, d.roots) || !slices.Equal(unmatched, d.unmatched)

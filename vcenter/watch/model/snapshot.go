@@ -143,9 +143,9 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 		m.Power = inventory.PowerUnknown
 	}
 	for _, start := range p.tree.pathStarts(ref) {
-		if start.unset != "" {
+		if start.unsetProperty != "" {
 			broken := fmt.Errorf("property %s of %s is not set: give the account the role Read-only there, or leave the %s path out of topology.paths",
-				start.unset, m.Ref.Located(m.InventoryPath), start.kind)
+				start.unsetProperty, m.Ref.Located(m.InventoryPath), start.kind)
 			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
 			continue
 		}

@@ -135,9 +135,9 @@ func (t *Tree) parentRef(ref types.ManagedObjectReference) (types.ManagedObjectR
 }
 
 type pathStart struct {
-	kind  topology.PathKind
-	ref   types.ManagedObjectReference
-	unset string
+	kind          topology.PathKind
+	ref           types.ManagedObjectReference
+	unsetProperty string
 }
 
 // pathStarts returns a VM's paths in the order of placement. A VM that is no template has all of
@@ -146,7 +146,7 @@ func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
 	pathFrom := func(kind topology.PathKind, property string) pathStart {
 		ref, ok := t.objects[machine].ref(property)
 		if !ok {
-			return pathStart{kind: kind, unset: property}
+			return pathStart{kind: kind, unsetProperty: property}
 		}
 		return pathStart{kind: kind, ref: ref}
 	}
