@@ -1,5 +1,7 @@
-// Package provider implements the cloud provider interface of Kubernetes from the vCenters' snapshots in
-// memory. framework completes the framework's writes to Nodes, and nodes does all others.
+// Package provider implements the cloud provider interface of Kubernetes.
+//
+// Every call is answered from the vCenters' snapshots in memory, without a request. framework completes the
+// framework's writes to Nodes; nodes does all other writes.
 package provider
 
 import (

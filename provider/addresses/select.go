@@ -137,7 +137,7 @@ type Input struct {
 	Families []string
 	// OwnNames are the Node's current Hostname and its name.
 	OwnNames []string
-	// Provided is the annotation of --node-ip: one address, or one of each family with a comma between.
+	// Provided is the annotation of --node-ip: an address, or an address of each family with a comma between.
 	Provided string
 	// Current are the addresses of an initialized Node.
 	Current []v1.NodeAddress

@@ -250,6 +250,8 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
+// isDerivedFrom reports whether the framework derives a patch from a Node without an answer. n may be another
+// Node of the same name.
 func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// rewordAfter is how long a message stays, since the errors of an outage may differ at each attempt.
+	// rewordAfter is the least time between two messages with one reason. The errors of an outage may
+	// differ at each attempt.
 	rewordAfter = 5 * time.Minute
 	// frameworkTime lets the framework write the condition of a Node that it has initialized.
 	frameworkTime = 2 * time.Second

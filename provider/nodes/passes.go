@@ -30,12 +30,13 @@ const (
 type passes struct {
 	// These are keys of the watched VMs and annotations KeyMachine.
 	machines, locations []string
-	// These are from the last pass. hidden are the tag categories that each vCenter did not show.
+	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show
+	// then.
 	topology *config.Topology
 	hidden   map[string][]string
 
-	// generation counts the changes of the fleet. next is when the next pass may begin, nil before the first.
-	// Any goroutine may use both.
+	// generation counts the changes of the fleet. next is the earliest time of the next pass, nil before the
+	// first. Any goroutine may use both.
 	generation atomic.Int64
 	next       atomic.Pointer[time.Time]
 }

@@ -125,7 +125,7 @@ type nodeRecord struct {
 }
 
 type nodeStats struct {
-	// keptReason is "" unless the Node is kept although its VM is absent.
+	// These are metric labels. keptReason is "" unless the Node is kept although its VM is absent.
 	outcome, keptReason string
 	drifting, resized   bool
 	conflicts           []topology.Conflict

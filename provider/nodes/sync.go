@@ -90,8 +90,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	return next
 }
 
-// reannounceDelay is when an announcement is repeated, since the framework may have dropped it or may retry a
-// failed write only after 15 minutes.
+// reannounceDelay is the time after which an announcement is repeated. The framework may have dropped it, or
+// may retry a failed write only after 15 minutes.
 const reannounceDelay = resyncEvery / 2
 
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {

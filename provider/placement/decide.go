@@ -64,7 +64,8 @@ type Decision struct {
 	Metadata *cloudprovider.InstanceMetadata
 
 	Contact time.Time
-	// OldNames means that a tag may have been renamed since TagNamesReadAt, if all required names were read.
+	// OldNames means that a tag may have been renamed since TagNamesReadAt, which is zero if a required
+	// name was not read.
 	OldNames       bool
 	TagNamesReadAt time.Time
 

@@ -22,7 +22,7 @@ const (
 // A Memory contains facts that the Node does not report.
 type Memory struct {
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is when the Node was first ready with its home powered off.
+	// readyWithoutHome is the time since which the Node is ready although its home is powered off.
 	readyWithoutHome time.Time
 	seen             bool
 	// confirmed are the claimed addresses that the VM had when last read.

@@ -90,8 +90,8 @@ func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.M
 	return !isJoining || !errors.Is(err, topology.ErrAmbiguous)
 }
 
-// compareOwners returns -1 if a takes precedence: a Node initialized with the VM, else the older Node. The
-// order survives restarts, and no kubelet can write its inputs.
+// compareOwners returns -1 if a takes precedence: a Node that vzones has initialized with the VM, or is
+// initializing, else the older Node. The order survives restarts, and no kubelet can write its inputs.
 func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
 	isSettled := func(n *v1.Node) bool {
 		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).machine == m.UUID

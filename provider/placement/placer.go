@@ -34,7 +34,8 @@ type Options struct {
 	MaxSnapshotAge time.Duration
 	// TagRefresh is the interval between tag reads; 30 s by default.
 	TagRefresh time.Duration
-	// AddressWait is how long a Node keeps an address that its VM replaced; 3 minutes by default.
+	// AddressWait limits the time for which a Node keeps an address that its VM replaced; 3 minutes by
+	// default.
 	AddressWait time.Duration
 }
 
@@ -108,7 +109,7 @@ func (p *Placer) Config() *config.Config { return p.settings.Load().cfg }
 // Topology returns the rules for labels. A new configuration has a new pointer.
 func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
-// IsForeign reports whether a Node is another provider's or not selected by the configuration.
+// IsForeign reports whether a Node has another provider's ID or is not selected by the configuration.
 func (p *Placer) IsForeign(node *v1.Node) bool {
 	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }

@@ -49,7 +49,7 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 	return ""
 }
 
-// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Others are kept.
+// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Other types are kept.
 const ourTypes = "vsphere-vm."
 
 // planType never taints the Node.

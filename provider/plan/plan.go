@@ -1,4 +1,4 @@
-// Package plan decides what is written to the labels of a running Node. Its functions are pure.
+// Package plan decides on changes of the labels of a running Node. Its functions are pure.
 package plan
 
 import (
@@ -39,7 +39,7 @@ type Plan struct {
 	Resized []Timed
 	// Withheld are missing labels that would give the Node the region and zone of another place.
 	Withheld []Difference
-	// Due is when the first drift settles, or zero.
+	// Due is the time at which the first drift settles, or zero.
 	Due time.Time
 
 	// Changes are the reasons for Set and Remove.
