@@ -228,7 +228,7 @@ scsicontrollertype = pvscsi
 			if err := json.Unmarshal([]byte(line), &fields); err != nil {
 				t.Fatalf("%s: not a JSON object: %v: %s", name, err, line)
 			}
-			if isOfVCenter := strings.Contains(fields.Warning, "switches the verification"); isOfVCenter != (fields.VCenter != "") {
+			if isOfVCenter := strings.Contains(fields.Warning, "disables certificate verification"); isOfVCenter != (fields.VCenter != "") {
 				t.Errorf("%s: vCenter is %q, which only warnings about a certificate have: %s", name, fields.VCenter, line)
 			}
 			if fields.VCenter != "" {
