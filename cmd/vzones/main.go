@@ -64,7 +64,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintf(stderr, "Error: %v\n", err)
 	if !t.Started {
-		fmt.Fprintf(stderr, "Run %s --help for what it takes.\n", done.CommandPath())
+		fmt.Fprintf(stderr, "Run %s --help for usage.\n", done.CommandPath())
 	}
 	return failure
 }
@@ -97,19 +97,19 @@ Examples:
 func (t *tool) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vzones COMMAND",
-		Short: "The operator's tool of vzones",
+		Short: "The vzones tool for operators",
 		Long: `vzones shows what the daemon does with a fleet, and why. It reads the vCenters and the
-cluster as the daemon does, and writes to neither. check --offline and convert contact
-nothing.
+cluster as the daemon does, and writes to neither. check --offline and convert make no
+network connections.
 
-Without -c, vzones takes the configuration, the credentials and the flags of the daemon in
-the namespace of -n, which may be vzones or the vSphere CPI. Then the first line on
-standard error names its Pod and the addresses that the credentials are sent to. The
-cluster is that of kubectl. Connections to vCenters use HTTPS_PROXY and NO_PROXY. If
+Without -c, vzones uses the configuration, the credentials and the flags of the daemon in
+the namespace of -n, which may be vzones or the vSphere CPI. The first line on standard
+error then names its Pod and the addresses that receive the credentials. vzones uses
+kubectl's current context. Connections to vCenters use HTTPS_PROXY and NO_PROXY. If
 NO_COLOR is set, the output has no colors.
 
-The exit status is 0 if all is right, 1 if something is found, and 2 if the arguments are
-wrong or something failed.`,
+The exit status is 0 if no problem is found, 1 if a problem is found, and 2 if an argument
+is invalid or the command failed.`,
 		Example: `  vzones check -c vsphere.yaml
   vzones nodes -o wide
   vzones explain node-1`,
@@ -134,7 +134,7 @@ func (t *tool) versionCommand() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  vzones version",
-		Args:    cli.NoArguments("write nothing behind it"),
+		Args:    cli.NoArguments("remove it"),
 		RunE: func(*cobra.Command, []string) error {
 			t.Started = true
 			return t.Write([]byte("vzones version " + version.Get().GitVersion + "\n"))

@@ -270,7 +270,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{args: "check --offline " + noFile, want: noFile},
 		{args: "check --offline .", want: "is not a regular file, but a directory"},
-		{args: "check --offline pipe", want: "pipe: is not a regular file, but a named pipe: write - in its place, and pipe it to standard input"},
+		{args: "check --offline pipe", want: "pipe: is not a regular file, but a named pipe: use - and pipe it to standard input"},
 		{args: "convert --effective " + noFile, want: noFile},
 		{args: "convert " + noFile, want: noFile},
 		{args: "check --offline -", stdin: iotest.ErrReader(errors.New("broken")), want: "reading standard input: broken"},
@@ -280,7 +280,7 @@ func TestFaults(t *testing.T) {
 		{args: "convert vsphere.yaml --secret vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
 		{args: "check --offline mistake.yaml", want: "writing to standard output: full"},
-		{args: "check --offline - -", stdin: strings.NewReader(aYAML), want: "standard input is named twice"},
+		{args: "check --offline - -", stdin: strings.NewReader(aYAML), want: "standard input (-) is given twice"},
 		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is not a valid name of a namespace`},
 	} {

@@ -55,7 +55,7 @@ func (c *accountCheck) unread() (found []Finding) {
 		}
 		finding := Finding{ID: "VZ119", VCenter: s.VCenter, Object: nameOf(o.Object), Text: o.TagsErr.Error()}
 		if errors.Is(o.TagsErr, tags.ErrDeleted) {
-			finding.Advice = "Run the command again after a minute. If the object is found again, look at the vCenter's services."
+			finding.Advice = "Run the command again after a minute. If the finding persists, check the vCenter's services."
 		} else if s.About.User != "" {
 			finding.Command = cli.Shell("govc", "permissions.set", "-principal", s.About.User, "-role", "ReadOnly", "-propagate=false", o.Path)
 		}
@@ -73,7 +73,7 @@ func (c *accountCheck) tagging() []Finding {
 	}
 	text := world.Plain(name, err)
 	if errors.As(err, new(session.LockoutError)) {
-		text = "a login to its tagging API has failed or was not answered, and is not tried again at once so that the account is not locked"
+		text = "a login to its tagging API failed or timed out, and is not retried at once so that the account is not locked"
 	}
 	return []Finding{{
 		ID: "VZ117", VCenter: name, Object: the(name), Text: text, Nodes: c.nodes.unknownIn(name, topology.ErrUnknown),
@@ -91,7 +91,7 @@ func (c *accountCheck) datacenters() []Finding {
 		text += "; the account sees " + quote.Some(visible, quote.Most)
 	}
 	return []Finding{{
-		ID: "VZ124", VCenter: snapshot.VCenter, Object: "datacenters of the configuration", Text: text, HasAdvice: true,
+		ID: "VZ124", VCenter: snapshot.VCenter, Object: "configured datacenters", Text: text, HasAdvice: true,
 		Command: cli.Shell("govc", "find", "/", "-type", "d"), Nodes: c.nodes.names(c.lacksDatacenter),
 	}}
 }

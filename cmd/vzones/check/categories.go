@@ -32,7 +32,7 @@ func (c *categoryCheck) definitions(s *world.Survey) (found []Finding) {
 		if len(category.Types) > 0 && !slices.ContainsFunc(category.Types, func(t string) bool { return slices.Contains(types, t) }) {
 			found = append(found, Finding{
 				ID: "VZ123", VCenter: s.VCenter, Object: object,
-				Text:    "its tags can be attached to " + quote.Some(plainTexts(category.Types), quote.Most) + " only, and none of these is above a VM",
+				Text:    "its tags can only be attached to " + quote.Some(plainTexts(category.Types), quote.Most) + ", but no such object is above a VM",
 				Command: cli.Shell("govc", "tags.category.update", "-t", "HostSystem", "-t", "ClusterComputeResource", "-t", "Datacenter", category.Name),
 			})
 		}
@@ -99,13 +99,13 @@ func (c *categoryCheck) missingEverywhere(categories []string) (found []Finding)
 
 // missingIn reports a category that other vCenters have.
 func (c *categoryCheck) missingIn(v *vcenterFacts, category string) Finding {
-	text := "the account sees no such category here, and does elsewhere"
+	text := "the account sees this category in other vCenters, but not in this one"
 	if c.isZoned && slices.Contains(c.policy.VolumeCategories(), category) {
-		text += "; the CSI driver's topology service starts for no vCenter without it"
+		text += "; without it, the CSI driver's topology service starts for no vCenter"
 	}
 	if s := v.surveyed(); s != nil {
 		if near := quote.Nearest(category, s.Visible); near != "" {
-			text += "; is " + quote.Value(near) + " meant?"
+			text += "; did you mean " + quote.Value(near) + "?"
 		}
 	}
 	name := v.state.VCenter

@@ -19,24 +19,23 @@ import (
 	"vzones/config/load"
 )
 
-const long = `Find what is wrong, and print what to do. Errors come first, and a cause before its
-consequences:
+const long = `Report problems and how to fix them. Errors come first, root causes before their effects:
 
-  vCenters  name, connection, proxy, certificate, credentials, rights
+  vCenters  name, connection, proxy, certificate, credentials, privileges
   tags      categories, hosts without a zone, zones in two places, conflicts
   Nodes     VM, zone, labels, addresses, disk.enableUUID, VMware Tools
   volumes   copies of a zone in CSINodes, PersistentVolumes and StorageClasses
 
-If there is no cluster, Nodes and volumes are left out. Rejected credentials are tried
+Without a cluster, Nodes and volumes are not checked. Rejected credentials are tried only
 once. -o wide shows all objects and commands. vzones explain ID explains a finding.
 
-With --offline, check reads files and contacts nothing. It prints each mistake as
-FILE:LINE: FIELD: what is wrong and what to write. In a Kubernetes manifest it reads the
+With --offline, check reads files and makes no network connections. It prints each error
+as FILE:LINE: FIELD: the problem and its fix. In a Kubernetes manifest, it reads the
 values of the keys config and cloud-config and of keys that end in .yaml, .yml or .conf,
 and the credentials in Secrets. The file - is standard input.
 
-The exit status is 1 if a file has a mistake, or if a finding has the severity of
---fail-on or a worse one. A finding of the severity info never causes exit status 1.`
+The exit status is 1 if a file contains an error, or if a finding has at least the severity
+of --fail-on. Findings of severity info never cause exit status 1.`
 
 type options struct {
 	world   world.Flags
@@ -53,7 +52,7 @@ func (s *failOn) Type() string   { return "SEVERITY" }
 
 func (s *failOn) Set(text string) error {
 	if !slices.Contains([]Severity{Error, Warning}, Severity(text)) {
-		return fmt.Errorf("write %s or %s", Error, Warning)
+		return fmt.Errorf("must be %s or %s", Error, Warning)
 	}
 	*s = failOn(text)
 	return nil
@@ -65,7 +64,7 @@ func Command(t *cli.Tool) *cobra.Command {
 	env := false
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Find what is wrong with vCenters, tags, Nodes and volumes, or with files",
+		Short: "Report problems with vCenters, tags, Nodes and volumes, or with files",
 		Long:  long,
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide
@@ -98,9 +97,9 @@ func Command(t *cli.Tool) *cobra.Command {
 	o.world.Add(flags)
 	o.format.Flag(flags, cli.Formats()...)
 	flags.Var(&o.failOn, "fail-on", "the lowest severity that causes exit status 1: error or warning")
-	flags.BoolVar(&o.offline, "offline", false, "check the files in the arguments, and contact nothing")
+	flags.BoolVar(&o.offline, "offline", false, "check the files given as arguments, without network connections")
 	flags.BoolVar(&env, "env", false, "with --offline: "+cli.EnvUsage)
-	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read the CA files of the configuration")
+	flags.BoolVar(&o.files.SkipFiles, "skip-files", false, "with --offline: do not read CA files")
 	return cmd
 }
 
@@ -111,9 +110,9 @@ func (o *options) validateFlags(flags *pflag.FlagSet) (err error) {
 		switch {
 		case f.Name == "offline":
 		case o.offline && !isForFiles:
-			err = fmt.Errorf("--%s has no effect with --offline, which reads the files that are its arguments: leave it out", f.Name)
+			err = fmt.Errorf("--%s has no effect with --offline, which only reads the files given as arguments: remove it", f.Name)
 		case !o.offline && isForFiles:
-			err = fmt.Errorf("--%s has no effect without --offline: leave it out", f.Name)
+			err = fmt.Errorf("--%s has no effect without --offline: remove it", f.Name)
 		}
 	})
 	return err

@@ -40,7 +40,7 @@ func (c *connectionCheck) find() (found []Finding) {
 	}
 	ends := c.health.CertificateEnds
 	if !ends.IsZero() && ends.Before(c.now.Add(expiryWarning)) {
-		finding := c.about("VZ106", fmt.Sprintf("it is trusted until %s: %s", day(ends), offered(c.preflight.Certificate)))
+		finding := c.about("VZ106", fmt.Sprintf("its certificate is trusted until %s: %s", day(ends), offered(c.preflight.Certificate)))
 		finding.Command = c.showCertificate()
 		found = append(found, finding)
 	}
@@ -55,7 +55,7 @@ func (c *connectionCheck) about(id, text string) Finding {
 	name := c.config.Name
 	isElsewhere := func(n *node) bool { return n.VCenter() != name && n.waitsFor(name) }
 	if elsewhere := c.nodes.names(isElsewhere); len(elsewhere) > 0 {
-		text += "; " + cli.Count(len(elsewhere), "more Node") + " may have a VM here, which is not known until it is read: " + quote.Some(elsewhere, quote.Most)
+		text += "; " + cli.Count(len(elsewhere), "more Node") + " may run on its VMs, which is unknown until it is read: " + quote.Some(elsewhere, quote.Most)
 	}
 	return Finding{
 		ID: id, VCenter: name, Object: the(name), Text: text,
@@ -98,7 +98,7 @@ func correct(cfg *config.VCenter) (advice, command string) {
 	case cfg.SecretsDirectory != "":
 		where = fmt.Sprintf("the files %s.username and %[1]s.password in %s", cfg.Server, cfg.SecretsDirectory)
 	}
-	return "If the password was changed, correct " + where + ". Otherwise look in vCenter whether the account is locked or expired.", command
+	return "If the password was changed, correct " + where + ". Otherwise check in vCenter whether the account is locked or expired.", command
 }
 
 // whyUnread returns the kind of finding and the reason. A failed step of the preflight takes precedence
@@ -118,7 +118,7 @@ func (c *connectionCheck) whyUnread() (id, reason string) {
 		return "VZ111", text
 	case inventory.CauseUntrusted:
 		if result.Certificate != nil {
-			text += "; it is for " + subjectNames(result.Certificate)
+			text += "; the certificate is for " + subjectNames(result.Certificate)
 		}
 		return "VZ105", text
 	case inventory.CauseDenied:
@@ -131,7 +131,7 @@ func (c *connectionCheck) whyUnread() (id, reason string) {
 	}
 	switch {
 	case errors.As(state.Err, new(*world.LateError)), errors.Is(state.Cause, inventory.CausePending):
-		return "VZ109", "it answers, and was not read completely in the time of --timeout"
+		return "VZ109", "it responds, but was not read completely within --timeout"
 	case errors.As(state.Err, new(*vcenter.SlowLoginError)), errors.Is(state.Err, context.DeadlineExceeded):
 		return "VZ109", text
 	}
@@ -176,9 +176,9 @@ func through(r *preflight) string {
 
 func offered(c *x509.Certificate) string {
 	if c == nil {
-		return "no certificate was seen"
+		return "no certificate received"
 	}
-	return fmt.Sprintf("offered SHA-256 %s, subject %s, for %s, valid until %s",
+	return fmt.Sprintf("presented SHA-256 %s, subject %s, for %s, valid until %s",
 		soap.ThumbprintSHA256(c), quote.Value(credentials.DistinguishedName(c.Subject)), subjectNames(c), day(c.NotAfter))
 }
 
@@ -191,7 +191,7 @@ func subjectNames(c *x509.Certificate) string {
 		sans = append(sans, ip.String())
 	}
 	if len(sans) == 0 {
-		return "no name"
+		return "no names"
 	}
 	return quote.Some(sans, quote.Most)
 }

@@ -53,7 +53,7 @@ type copies struct {
 	noDriver, noZones bool
 }
 
-const notListed = "the account of the kubeconfig may not list them"
+const notListed = "the kubeconfig's user may not list them"
 
 // readCopies lists the objects of all copyKinds. It lists none if the Nodes were not listed.
 func readCopies(ctx context.Context, w *world.World) copies {
@@ -175,10 +175,10 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	for _, n := range c.allNodes {
 		ownKeys, isRegistered := keys[n.name()]
 		if missing := missingKeys(slices.Collect(maps.Keys(used)), func(key string) bool { return slices.Contains(ownKeys, key) }); isRegistered && missing != "" {
-			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, which it has on other Nodes", topology.CSIDriver, missing)).Command = restart(n)
+			c.addNode("VZ313", n, "CSINode", fmt.Sprintf("driver %s has no topology key %s, unlike on other Nodes", topology.CSIDriver, missing)).Command = restart(n)
 		}
 		if missing := missingKeys(ownKeys, func(key string) bool { _, has := n.Node.Labels[key]; return has }); missing != "" {
-			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, which its CSINode names as topology key").Command = restart(n)
+			c.addNode("VZ312", n, "Node", "label "+missing+" is missing, although its CSINode lists it as a topology key").Command = restart(n)
 		}
 		if len(ownKeys) == 0 {
 			ownKeys = slices.DeleteFunc(slices.Sorted(maps.Keys(n.Node.Labels)), func(key string) bool { return !isCSI(key) })
@@ -192,7 +192,7 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if current, has := n.Node.Labels[key]; has && current != values[key] {
 				n.place(key, values[key])
-				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", key, quote.Value(current), quote.Value(values[key])))
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would set %s", key, quote.Value(current), quote.Value(values[key])))
 			}
 		}
 		if len(texts) > 0 {
@@ -255,7 +255,7 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 		remove := cli.Shell("kubectl", "delete", "csinodetopologies.cns.vmware.com", n.name())
 		if state, _, _ := unstructured.NestedString(o, "status", "status"); state == "Error" {
 			message, _, _ := unstructured.NestedString(o, "status", "errorMessage")
-			c.addNode("VZ315", n, kind, "the driver says: "+quote.Text(message)).Command = remove
+			c.addNode("VZ315", n, kind, "the driver reports: "+quote.Text(message)).Command = remove
 			continue
 		}
 		entries, _, _ := unstructured.NestedSlice(o, "status", "topologyLabels")
@@ -275,7 +275,7 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(ownLabels)) {
 			if want, ok := values[key]; ok && want != ownLabels[key] {
-				texts = append(texts, fmt.Sprintf("%s is %s, the driver would find %s", quote.Plain(key), quote.Value(ownLabels[key]), quote.Value(want)))
+				texts = append(texts, fmt.Sprintf("%s is %s, the driver would set %s", quote.Plain(key), quote.Value(ownLabels[key]), quote.Value(want)))
 			}
 		}
 		if len(texts) > 0 {
@@ -318,7 +318,7 @@ func (c *comparison) volumes(items []unstructured.Unstructured) {
 		case !fits.own:
 			c.add("VZ321", object, "no Node has "+text+claim).Short = "no Node has " + text
 		case !fits.placed:
-			c.add("VZ322", object, "only Nodes whose labels are stale have "+text+claim).Short = "only Nodes whose labels are stale have " + text
+			c.add("VZ322", object, "only Nodes with stale labels have "+text+claim).Short = "only Nodes with stale labels have " + text
 		}
 	}
 }
@@ -398,7 +398,7 @@ func (c *comparison) classes(items []unstructured.Unstructured) {
 		switch {
 		case !isTied:
 		case !isPossible && zones == "":
-			c.add("VZ331", object, "no Node has the labels of one of its allowedTopologies together")
+			c.add("VZ331", object, "no Node has all labels of any of its allowedTopologies")
 		case !isPossible:
 			c.add("VZ331", object, "no Node has "+zones)
 		case zones != "":

@@ -186,7 +186,7 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 		switch {
 		case mayBeMetal:
 			finding.Short += ", and they have the taint"
-			finding.Advice = "Let the account see the VMs, or add their vCenter to the configuration. Leave Nodes that are no VMs of vSphere out with nodes.selector, and take the taint off them."
+			finding.Advice = "Give the account access to the VMs, or add their vCenter to the configuration. Exclude Nodes that are not vSphere VMs with nodes.selector, and remove their taint."
 		case !nodeinfo.IsReady(n.Node):
 			// A VM exists somewhere if the Node is ready.
 			finding.Command = deletion
@@ -209,7 +209,7 @@ func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	policy.Invisible = inventory.StateOf(c.states, o.Ref.VCenter).Snapshot.InvisibleCategories
 	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
 	missing = slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) })
-	return "nothing above their VMs gives a value to " + strings.Join(missing, " and "), c.attach(missing, o)
+	return "nothing above their VMs provides a value for " + strings.Join(missing, " and "), c.attach(missing, o)
 }
 
 // isExplained reports whether another finding covers the error of a Node: about an unreadable vCenter,
@@ -264,7 +264,7 @@ func (c *nodeCheck) isBelowDenied(n *node) bool {
 func (c *nodeCheck) byName() (found []Finding) {
 	for _, n := range c.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
-			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so a Node of this name gets the VM that has the name"))
+			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so the Node is matched to the VM with its name"))
 		}
 	}
 	return found
@@ -288,19 +288,19 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 		name := nameOf(o)
 		for _, n := range c.nodes {
 			if n.Identity.Recorded.ID == id && n.Identity.Recorded.VCenter == snapshot.VCenter {
-				name = nameOf(o) + ", the last one of Node " + n.name()
+				name = nameOf(o) + ", the last VM of Node " + n.name()
 				unlisted = slices.DeleteFunc(unlisted, func(name string) bool { return name == n.name() })
 			}
 		}
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	finding := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "vm"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
+	finding := Finding{ID: "VZ161", VCenter: snapshot.VCenter, Object: cli.Count(len(names), "VM"), Text: "unreadable: " + quote.Some(names, quote.Most), Nodes: nodes}
 	if len(nodes) > 0 {
 		finding.ID = "VZ156"
 	}
 	if len(unlisted) > 0 {
-		finding.Text += "; " + cli.Count(len(unlisted), "Node") + " without another VM may be on it: " + quote.Some(unlisted, quote.Most)
+		finding.Text += "; " + cli.Count(len(unlisted), "Node") + " without a known VM may run on it: " + quote.Some(unlisted, quote.Most)
 	}
 	return []Finding{finding}
 }
@@ -316,7 +316,7 @@ func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 func (c *nodeCheck) machines() (found []Finding) {
 	for _, n := range c.nodes {
 		for _, lost := range n.overridden {
-			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, and %s is %s by a path that comes first",
+			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, but %s is %s because another path takes precedence",
 				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
 		if n.Place.Machine == nil {
@@ -343,8 +343,8 @@ func (c *nodeCheck) machines() (found []Finding) {
 			found = append(found, finding)
 		}
 		if m.LacksTools {
-			finding := n.about("VZ166", "VMware Tools do not run in "+machine)
-			finding.Short = "VMware Tools do not run in their VMs"
+			finding := n.about("VZ166", "VMware Tools is not running in "+machine)
+			finding.Short = "VMware Tools is not running in their VMs"
 			found = append(found, finding)
 		}
 	}
@@ -370,7 +370,7 @@ func (c *nodeCheck) controlPlane() []Finding {
 	}
 	return []Finding{{
 		ID: "VZ176", Object: "zone " + quote.Value(slices.Collect(maps.Keys(controlPlaneZones))[0]), Nodes: members,
-		Text: fmt.Sprintf("all %d Nodes of the control plane are in it, and Nodes are in %d zones", len(members), len(zones)),
+		Text: fmt.Sprintf("all %d control plane Nodes are in this zone, while the cluster has Nodes in %d zones", len(members), len(zones)),
 	}}
 }
 
@@ -442,8 +442,8 @@ func (c *nodeCheck) providerIDs() (found []Finding) {
 		err := nodeinfo.CheckProviderID(n.Node)
 		switch {
 		case n.otherProvider != "":
-			finding := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", and a vCenter has a VM with its system UUID")
-			finding.Short = "their provider IDs begin with " + n.otherProvider + ", and vCenters have VMs with their system UUIDs"
+			finding := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", but a vCenter has a VM with its system UUID")
+			finding.Short = "their provider IDs begin with " + n.otherProvider + ", but vCenters have VMs with their system UUIDs"
 			found = append(found, finding)
 		case err != nil && !n.Foreign && n.Place.MachineErr == nil:
 			finding := n.about("VZ167", quote.Line(err.Error()))

@@ -83,8 +83,8 @@ func validateManifest(report io.Writer, file string, data []byte, o load.Options
 		}
 	}
 	if !found {
-		return fmt.Errorf("%s: there is no configuration and there are no credentials in the manifests: "+
-			"a configuration is in a ConfigMap or Secret under the key config or cloud-config, or one that ends in .yaml, .yml or .conf", file)
+		return fmt.Errorf("%s: the manifests contain neither a configuration nor credentials: "+
+			"add a ConfigMap or Secret with the configuration under the key config or cloud-config, or a key that ends in .yaml, .yml or .conf", file)
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (c *placeCheck) untagged() (found []Finding) {
 		}
 		found = append(found, Finding{
 			ID: id, VCenter: object.Ref.VCenter, Object: nameOf(object),
-			Text:    "nothing on it or above it gives a value to " + strings.Join(missing[i], " and "),
+			Text:    "nothing on it or above it provides a value for " + strings.Join(missing[i], " and "),
 			Command: c.attach(missing[i], object),
 		})
 	}

@@ -124,7 +124,7 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 		l.Rows = append(l.Rows, r.row(v))
 	}
 	if r.elsewhere > 0 {
-		l.Rows = append(l.Rows, cli.Row{Cells: []string{"-", "-", "-", fmt.Sprintf("%d, whose vCenter is not known", r.elsewhere)}})
+		l.Rows = append(l.Rows, cli.Row{Cells: []string{"-", "-", "-", fmt.Sprintf("%d, vCenter unknown", r.elsewhere)}})
 	}
 	if err := t.Print(format, l); err != nil {
 		return err
@@ -155,13 +155,13 @@ func (r *Report) row(v VCenter) cli.Row {
 		nodes = fmt.Sprint(v.Nodes)
 		switch {
 		case v.Unknown > 0:
-			nodes += ", not checked; they keep what they have"
+			nodes += ", not checked; they stay as they are"
 		case v.Wrong > 0:
-			nodes += fmt.Sprintf(", %d wrong", v.Wrong)
+			nodes += fmt.Sprintf(", %d with errors", v.Wrong)
 		case v.Waiting > 0:
 			nodes += fmt.Sprintf(", %d not initialized", v.Waiting)
 		case v.Nodes > 0:
-			nodes += ", all right"
+			nodes += ", no errors"
 		}
 	}
 	return cli.Row{Cells: []string{quote.Text(v.Name), read, cmp.Or(quote.Text(v.Version), "-"), nodes}}
@@ -211,7 +211,7 @@ func (p *printer) block(causes []Cause) {
 		prefix = ""
 	}
 	if omitted := len(causes) - len(shown); omitted > 0 {
-		fmt.Fprintf(&p.out, "  and %d more, which -o wide has\n", omitted)
+		fmt.Fprintf(&p.out, "  and %d more (-o wide)\n", omitted)
 	}
 	if !first.HasAdvice {
 		p.t.Wrap(&p.out, p.width, "  To do: ", "      ", "", first.Fix)
@@ -248,7 +248,7 @@ func objects(c *Cause, maxNames int) string {
 
 func (p *printer) end(r *Report) {
 	p.out.WriteByte('\n')
-	text := "Nothing found."
+	text := "No problems found."
 	if len(r.Findings) > 0 {
 		text = fmt.Sprintf("%s, %s, %d info.", cli.Count(r.Summary[Error], "error"), cli.Count(r.Summary[Warning], "warning"), r.Summary[Info])
 	}
@@ -258,9 +258,9 @@ func (p *printer) end(r *Report) {
 		text += " Not compared: " + strings.Join(r.NotCompared, ", ") + "."
 	}
 	if len(r.Findings) > 0 {
-		text += " One finding: vzones explain " + r.Findings[0].ID + "."
+		text += " For a finding: vzones explain " + r.Findings[0].ID + "."
 		if r.Nodes != nil {
-			text += " One Node: vzones explain NODE."
+			text += " For a Node: vzones explain NODE."
 		}
 	}
 	p.t.Wrap(&p.out, p.width, "", "", "", text)

@@ -40,7 +40,7 @@ func (t *Tool) Read(file string) ([]byte, error) {
 	data, err := config.ReadFile(file)
 	if err != nil {
 		if info, statErr := os.Stat(file); statErr == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-			err = fmt.Errorf("%w: write - in its place, and pipe it to standard input", err)
+			err = fmt.Errorf("%w: use - and pipe it to standard input", err)
 		}
 		return nil, fmt.Errorf("reading a file: %w", err)
 	}
@@ -49,12 +49,12 @@ func (t *Tool) Read(file string) ([]byte, error) {
 
 func (t *Tool) readStdin() ([]byte, error) {
 	if t.stdinRead {
-		return nil, errors.New("standard input is named twice: it can be read once")
+		return nil, errors.New("standard input (-) is given twice, but can be read only once")
 	}
 	t.stdinRead = true
 	data, err := io.ReadAll(io.LimitReader(t.Stdin, config.MaxSize+1))
 	if err == nil && len(data) > config.MaxSize {
-		err = fmt.Errorf("it has more than %d bytes", config.MaxSize)
+		err = fmt.Errorf("it is larger than %d bytes", config.MaxSize)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading standard input: %w", err)
@@ -88,7 +88,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // WriteConfig is the advice for arguments that belong behind --config.
-const WriteConfig = "write the configuration as --config FILE"
+const WriteConfig = "use --config FILE for the configuration"
 
 // NoArguments rejects arguments. The error ends with advice.
 func NoArguments(advice string) cobra.PositionalArgs {
@@ -96,7 +96,7 @@ func NoArguments(advice string) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%s takes no arguments, and %s is one: %s", cmd.CommandPath(), quote.Value(args[0]), advice)
+		return fmt.Errorf("%s takes no arguments, but got %s: %s", cmd.CommandPath(), quote.Value(args[0]), advice)
 	}
 }
 
@@ -106,16 +106,16 @@ func Arguments(description string, maxArgs int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return fmt.Errorf("%s wants %s", cmd.CommandPath(), description)
+			return fmt.Errorf("%s requires %s", cmd.CommandPath(), description)
 		case maxArgs > 0 && len(args) > maxArgs:
-			return fmt.Errorf("%s wants %s, and %s is more than that", cmd.CommandPath(), description, quote.Value(args[maxArgs]))
+			return fmt.Errorf("%s requires only %s: unexpected argument %s", cmd.CommandPath(), description, quote.Value(args[maxArgs]))
 		}
 		return nil
 	}
 }
 
 // EnvUsage describes the flag --env.
-const EnvUsage = "let variables of this shell, such as VSPHERE_USER, override the file"
+const EnvUsage = "let environment variables such as VSPHERE_USER override the file"
 
 // PrintConfigErrors prints err and returns ErrFindings if err is a config.Errors. It returns any other
 // error as it is.

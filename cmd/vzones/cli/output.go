@@ -40,7 +40,7 @@ func (f *Format) Flag(flags *pflag.FlagSet, formats ...Format) {
 	for i := range formats {
 		names[i] = string(formats[i])
 	}
-	flags.VarP(&formatValue{f, formats}, "output", "o", "how to print it: "+strings.Join(names, ", ")+jsonPathUsage(formats))
+	flags.VarP(&formatValue{f, formats}, "output", "o", "the output format: "+strings.Join(names, ", ")+jsonPathUsage(formats))
 }
 
 type formatValue struct {
@@ -57,7 +57,7 @@ func (v *formatValue) Set(text string) error {
 			return err
 		}
 	} else if !slices.Contains(v.formats, Format(text)) {
-		return fmt.Errorf("write one of %q", v.formats)
+		return fmt.Errorf("must be one of %q", v.formats)
 	}
 	*v.format = Format(text)
 	return nil
@@ -223,7 +223,7 @@ func jsonPathUsage(formats []Format) string {
 func parseJSONPath(format string) (*jsonpath.JSONPath, error) {
 	p := jsonpath.New("output").AllowMissingKeys(true)
 	if err := p.Parse(strings.TrimPrefix(format, jsonPath)); err != nil {
-		return nil, fmt.Errorf("the template is no JSONPath, such as {.nodes[*].name}: %w", err)
+		return nil, fmt.Errorf("invalid JSONPath template (example: {.nodes[*].name}): %w", err)
 	}
 	return p, nil
 }

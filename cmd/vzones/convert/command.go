@@ -23,17 +23,17 @@ func Command(t *cli.Tool) *cobra.Command {
 	var c conversion
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Convert a configuration to YAML, or show which values are in force",
-		Long: `Convert a configuration of any format to YAML, on standard output. Comments are lost.
-Credentials in the file go to a Secret. --secret writes its manifest to a new file with
-mode 0600. --secret - writes only the manifest, to standard output. Without --secret the
-credentials are left out.
+		Short: "Convert a configuration to YAML, or show the effective values",
+		Long: `Convert a configuration of any format to YAML on standard output. Comments are lost.
+Credentials move to a Secret: --secret FILE writes its manifest to a new file with mode
+0600, and --secret - writes only the manifest, to standard output. Without --secret, the
+credentials are omitted.
 
-With --effective, convert shows the value of each key that is in force, defaults too, and
-the source of each value in a comment. Passwords are shown as [redacted].
+With --effective, convert shows the effective value of each key, including defaults, with
+its source in a comment. Passwords are shown as [redacted].
 
-Mistakes, warnings and what YAML cannot contain go to standard error, one per line. CA
-files are not read.`,
+Errors, warnings and settings that YAML cannot express are printed on standard error, one
+per line. CA files are not read.`,
 		Example: `  vzones convert vsphere.conf > vsphere.yaml
   vzones convert vsphere.conf --secret secret.yaml > converted.yaml
   vzones convert vsphere.conf --secret - --namespace vsphere --secret-name vcenters
@@ -52,10 +52,10 @@ files are not read.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.secret, "secret", "", "the file to create for the Secret's manifest, or -")
+	flags.StringVar(&c.secret, "secret", "", "the new file for the Secret's manifest, or - for standard output")
 	flags.StringVar(&c.ref.Name, "secret-name", "vsphere-cloud-secret", "the Secret's name")
 	flags.StringVar(&c.ref.Namespace, "namespace", "kube-system", "the Secret's namespace")
-	flags.BoolVar(&c.effective, "effective", false, "show the values in force, each with its source")
+	flags.BoolVar(&c.effective, "effective", false, "show the effective values with their sources")
 	flags.BoolVar(&c.env, "env", false, "with --effective: "+cli.EnvUsage)
 	return cmd
 }
@@ -64,13 +64,13 @@ func (c *conversion) check(given func(flag string) bool) error {
 	if c.effective {
 		for _, flag := range []string{"secret", "secret-name", "namespace"} {
 			if given(flag) {
-				return fmt.Errorf("--%s has no effect with --effective: leave it out", flag)
+				return fmt.Errorf("--%s has no effect with --effective: remove it", flag)
 			}
 		}
 		return nil
 	}
 	if c.env {
-		return errors.New("--env has no effect without --effective: leave it out")
+		return errors.New("--env has no effect without --effective: remove it")
 	}
 	return nil
 }
@@ -106,11 +106,11 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	isCreated := false
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
-		fmt.Fprintf(t.Stderr, "%s:1: no Secret is written: the file has no credentials to keep in one\n", file)
+		fmt.Fprintf(t.Stderr, "%s:1: no Secret was written: the file contains no credentials\n", file)
 	case w.Private.IsEmpty():
 	case c.secret == "":
-		fmt.Fprintf(t.Stderr, "%s:%d: not carried over: the credentials: name a file with --secret for the manifest of Secret %s/%s, "+
-			"which the new configuration names\n", file, max(w.PrivateLine, 1), c.ref.Namespace, c.ref.Name)
+		fmt.Fprintf(t.Stderr, "%s:%d: not carried over: the credentials: use --secret FILE to write the manifest of Secret %s/%s, "+
+			"which the new configuration references\n", file, max(w.PrivateLine, 1), c.ref.Namespace, c.ref.Name)
 	case c.secret == "-":
 		return t.Write([]byte(w.Private.Reveal()))
 	default:
@@ -146,7 +146,7 @@ func fill(f *os.File, data []byte) error {
 // abandoned removes a file with passwords after an error. It would block the next attempt, too.
 func abandoned(file string, err error) error {
 	if failed := os.Remove(file); failed != nil {
-		return fmt.Errorf("%w; the file with the passwords stays: %w", err, failed)
+		return fmt.Errorf("%w; the file with the passwords could not be removed: %w", err, failed)
 	}
 	return err
 }

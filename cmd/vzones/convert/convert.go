@@ -79,7 +79,7 @@ func (l loaded) logins(p *load.Problems) []login {
 		case !entry.V("user").Set:
 		case entry.V("secret").Set, entry.V("secretsDirectory").Set:
 			p.Warnf(entry.V("password").At, "the credentials come from %s: "+
-				"write user and password there if it has none for %s", elsewhere(vc), vc.Server)
+				"add user and password there if it contains none for %s", elsewhere(vc), vc.Server)
 		default:
 			accounts = addLogin(accounts, login{vc.Server, vc.User, vc.Password, entry.V("user").At.Line}, entry, p)
 		}
@@ -98,8 +98,8 @@ func elsewhere(vc *config.VCenter) string {
 // spellings of a server, and a password in it ends at a line break.
 func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) []login {
 	if !load.IsPEM(l.user) && strings.ContainsFunc(l.password.Reveal(), unicode.IsControl) {
-		p.Errorf(entry.V("password").At, "has a line break or another control character, which no password in a Secret may have: "+
-			"remove it if it does not belong to the password, or change the password")
+		p.Errorf(entry.V("password").At, "contains a line break or another control character, which a password in a Secret cannot contain: "+
+			"remove it if it is not part of the password, or change the password")
 	}
 	written := false
 	for _, existing := range accounts {
@@ -107,8 +107,8 @@ func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) 
 			continue
 		}
 		if existing.user != l.user || !existing.password.Equal(l.password) {
-			p.Errorf(entry.V("password").At, "is of another account than that of the same address in another entry, and a Secret has one "+
-				"for each address: write a Secret for this entry, or the same account for both")
+			p.Errorf(entry.V("password").At, "belongs to a different account than another entry with the same address, but a Secret contains one account "+
+				"per address: create a separate Secret for this entry, or use the same account for both")
 		}
 		written = written || existing.server == l.server
 	}

@@ -151,7 +151,7 @@ nodes:
 		"vc-west.example.com", "user@vsphere.local", "S3cretS3cret",
 	})
 	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret vzones/own: ` +
-		`write user and password there if it has none for fd00::10`
+		`add user and password there if it contains none for fd00::10`
 	if len(w.Lost) != 1 || w.Lost[0].Error() != lost {
 		t.Errorf("lost: %v", w.Lost)
 	}
@@ -180,8 +180,8 @@ func TestConvertWantsOneAccountForAnAddress(t *testing.T) {
 		t.Error("another user: no error")
 	}
 	_, err := ToYAML("f", []byte(file+"Other42Other}\n"), aRef)
-	const want = "f:3: vcenter.b.password: is of another account than that of the same address in another entry, " +
-		"and a Secret has one for each address: write a Secret for this entry, or the same account for both"
+	const want = "f:3: vcenter.b.password: belongs to a different account than another entry with the same address, " +
+		"but a Secret contains one account per address: create a separate Secret for this entry, or use the same account for both"
 	if all, ok := errors.AsType[config.Errors](err); !ok || all.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -312,10 +312,10 @@ func sameAddress(a, b string) bool {
 // An account that the daemon could not read back from the Secret is an error.
 func TestAccountsInvalidInASecret(t *testing.T) {
 	const (
-		another = ": is of another account than that of the same address in another entry, and a Secret has one for each address: " +
-			"write a Secret for this entry, or the same account for both"
-		control = ": has a line break or another control character, which no password in a Secret may have: " +
-			"remove it if it does not belong to the password, or change the password"
+		another = ": belongs to a different account than another entry with the same address, but a Secret contains one account per address: " +
+			"create a separate Secret for this entry, or use the same account for both"
+		control = ": contains a line break or another control character, which a password in a Secret cannot contain: " +
+			"remove it if it is not part of the password, or change the password"
 	)
 	entry := func(name, server, port, password string) string {
 		return "  " + name + ": {server: '" + server + "', port: " + port + ", user: u, password: " + password + "}\n"

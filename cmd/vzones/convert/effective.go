@@ -197,7 +197,7 @@ func (l loaded) jointCategoryWarnings() []config.Warning {
 		return nil
 	}
 	p := &load.Problems{File: l.Config.File}
-	p.Warnf(l.Categories.At, "decides all categories in one walk, which the YAML format has for region and zone alone: "+
-		"each further one becomes an element of topology.levels, whose nearest tag decides")
+	p.Warnf(l.Categories.At, "resolves all categories in one walk, which YAML supports only for region and zone: "+
+		"each further category becomes an element of topology.levels, for which the nearest tag decides")
 	return p.Warnings
 }

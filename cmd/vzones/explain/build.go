@@ -91,7 +91,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	if !l.Foreign {
 		e.Labels = labels(&w.Placer.Topology().Policy, l, s.standIn)
 		for _, c := range l.Place.Placement.Conflicts {
-			section(&e.Conflicts, "Conflicts, to be changed in vSphere or in the configuration").Add(cli.Yellow, "%s: %s", c.Kind, c.Text())
+			section(&e.Conflicts, "Conflicts, to be resolved in vSphere or in the configuration").Add(cli.Yellow, "%s: %s", c.Kind, c.Text())
 		}
 		if l.Err != nil {
 			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
@@ -111,7 +111,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	defer cancel()
 	isDeleted := false
 	if e.Deletion, isDeleted = deletion(w.Checker.Conditions(searchCtx, w.StatesFor(n), n)); isDeleted {
-		e.Problems = append(e.Problems, Problem{"NodeDeleted", "every condition for the deletion of the Node holds: the daemon has it deleted"})
+		e.Problems = append(e.Problems, Problem{"NodeDeleted", "all conditions for deleting the Node are met, so the daemon deletes it"})
 	}
 	return e
 }
@@ -126,9 +126,9 @@ func section(field **cli.Branch, title string) *cli.Branch {
 func (e *Explanation) print(t *cli.Tool) error {
 	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
 	if m := e.Machine; m != nil {
-		root.Add("", "VM %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state not known")).Below = e.Paths
+		root.Add("", "VM %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state unknown")).Below = e.Paths
 	}
-	last := &cli.Branch{Text: "Nothing is wrong with the Node", Color: cli.Green}
+	last := &cli.Branch{Text: "The Node has no problems", Color: cli.Green}
 	switch {
 	case len(e.Problems) > 0:
 		last = &cli.Branch{Text: "Problems", Color: cli.Bold}
@@ -136,7 +136,7 @@ func (e *Explanation) print(t *cli.Tool) error {
 			last.Add(cli.Red, "%s: %s", p.Reason, p.Text)
 		}
 	case !e.Node.Managed:
-		last.Text = "vzones does nothing about the Node"
+		last.Text = "vzones does not manage the Node"
 	case !e.Node.InCluster:
 		last.Text = "A Node on this VM would be initialized"
 	}
@@ -145,7 +145,7 @@ func (e *Explanation) print(t *cli.Tool) error {
 
 func (e *Explanation) title() string {
 	if !e.Node.InCluster {
-		return fmt.Sprintf("%s has no Node: what a new one would get", quote.Value(e.Node.Name))
+		return fmt.Sprintf("%s has no Node. A new Node would get:", quote.Value(e.Node.Name))
 	}
 	status := "not ready"
 	if e.Node.Ready {
@@ -154,7 +154,7 @@ func (e *Explanation) title() string {
 	if e.Node.Initialized {
 		status += ", initialized"
 	} else {
-		status += ", waits to be initialized"
+		status += ", uninitialized"
 	}
 	if !e.Node.Managed {
 		status += ", not managed by vzones"
@@ -164,15 +164,15 @@ func (e *Explanation) title() string {
 
 func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	if w.Placer.IsForeign(l.Node) {
-		b := &cli.Branch{Text: "its VM is not looked for"}
+		b := &cli.Branch{Text: "vzones does not search for its VM"}
 		id := l.Node.Spec.ProviderID
 		switch {
 		case w.Placer.OtherProvider(w.States, l.Node) != "":
-			b.Add(cli.Yellow, "the provider ID %s is another provider's, and a vCenter has a VM with the system UUID: see vzones explain VZ168", quote.Value(id))
+			b.Add(cli.Yellow, "the provider ID %s belongs to another provider, but a vCenter has a VM with the system UUID: see vzones explain VZ168", quote.Value(id))
 		case nodeinfo.IsForeign(id):
-			b.Add("", "the provider ID %s is another provider's", quote.Value(id))
+			b.Add("", "the provider ID %s belongs to another provider", quote.Value(id))
 		default:
-			b.Add("", "nodes.selector leaves the Node out")
+			b.Add("", "nodes.selector excludes the Node")
 		}
 		return b
 	}
@@ -189,15 +189,15 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	case len(id.UUIDs) > 0:
 		how = "by the system UUID " + id.UUIDs[0].String() + " that the kubelet reports"
 	case id.Name != "":
-		how = "by the name " + quote.Plain(id.Name) + ", since there is no UUID"
+		how = "by the name " + quote.Plain(id.Name) + ", because it has no UUID"
 	}
 	_, unusable := w.Placer.Statement(l.Node)
 	b := &cli.Branch{Text: "identified " + how}
 	switch {
 	case unusable != nil || how == "":
-		b.Text = "says nothing about its VM that can be used"
+		b.Text = "contains no valid reference to its VM"
 	case m == nil && l.Err != nil:
-		b.Text = "looked for " + how
+		b.Text = "searched for " + how
 	}
 	if recorded := id.Recorded; recorded.VCenter != "" {
 		b.Add(cli.Faint, "recorded on the Node: %s", quote.Value(recorded.VCenter+"/"+recorded.ID))
@@ -236,7 +236,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 			}
 			branch := &cli.Branch{Text: string(kind) + " path", Color: cli.Blue}
 			if !isWalked {
-				branch.Text += " (no tag is looked for here)"
+				branch.Text += " (not searched for tags)"
 			}
 			all = append(all, branch)
 			for _, o := range p.Objects {
@@ -250,7 +250,7 @@ func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
 				branch = addObject(branch, o, isWalked, policy, contenders)
 			}
 			if p.Broken != nil {
-				branch.Add(cli.Yellow, "what is above cannot be read: %s", quote.Line(p.Broken.Error()))
+				branch.Add(cli.Yellow, "the objects above cannot be read: %s", quote.Line(p.Broken.Error()))
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func addObject(parent *cli.Branch, o *topology.Object, isWalked bool, policy *to
 			}
 		}
 		if !isUsed {
-			b.Add(cli.Faint, "%s (no label comes from this category)", name)
+			b.Add(cli.Faint, "%s (no label uses this category)", name)
 		}
 	}
 	return b
@@ -303,16 +303,16 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 		if key != plan.LabelType && label.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
 			label.Undecided = "the Node has no place: see the problems"
 		}
-		text := quote.Value(label.Place) + " by its place"
+		text := "expected " + quote.Value(label.Place)
 		color := cli.Color("")
 		switch {
 		case label.Place == "" && label.Undecided != "":
-			text = "not decided"
+			text = "undecided"
 			color = cli.Yellow
 		case label.Place == "":
-			text = "nothing gives it a value"
+			text = "no expected value"
 		case label.Place == current && label.Difference == nil:
-			text = quote.Value(current) + " on the Node and by its place"
+			text = quote.Value(current) + " on the Node, as expected"
 			color = cli.Green
 		}
 		switch {
@@ -331,7 +331,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 				b.Add(color, "%s%s", prefix, text)
 			}
 		}
-		addLine("", "by ", label.Source)
+		addLine("", "from ", label.Source)
 		addLine(cli.Yellow, "", label.Undecided)
 		for _, d := range l.Place.Placement.Decisions {
 			if d.Label != key {
@@ -339,13 +339,13 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 			}
 			addLine(cli.Faint, "", why(policy, &l.Place.Placement, &d))
 			if err := d.Uncertainty(); err != nil {
-				addLine(cli.Yellow, "not certain: ", quote.Line(err.Error()))
+				addLine(cli.Yellow, "uncertain: ", quote.Line(err.Error()))
 			}
 		}
 		addLine("", "", label.Text)
 	}
 	if l.Plan != nil && l.Plan.Taint {
-		root.Add(cli.Red, "the Node has, or gets, the taint vzones/topology-drift")
+		root.Add(cli.Red, "the Node has or gets the taint vzones/topology-drift")
 	}
 	return root
 }
@@ -361,9 +361,9 @@ func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decisi
 	case d.Category == "":
 		return ""
 	case policy.IsLevel(d.Label):
-		return "the nearest tag on the first path that has one (" + paths + ")"
+		return "the nearest tag on the first path with a tag of the category (" + paths + ")"
 	}
-	return fmt.Sprintf("the %s path comes first of those with every required category (%s); precedence %s",
+	return fmt.Sprintf("the %s path is the first with every required category (%s); precedence %s",
 		placed.Path, paths, cmp.Or(policy.Precedence, topology.PrecedenceCSI))
 }
 
@@ -375,9 +375,9 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 		case slices.Contains(l.Node.Status.Addresses, address):
 			root.Add(cli.Green, "%s %s, on the Node", address.Type, quote.Plain(address.Address))
 		case l.Place.AddressesChange && !standIn:
-			root.Add("", "%s %s, which the daemon writes", address.Type, quote.Plain(address.Address))
+			root.Add("", "%s %s, to be written by the daemon", address.Type, quote.Plain(address.Address))
 		default:
-			root.Add("", "%s %s, by the rules", address.Type, quote.Plain(address.Address))
+			root.Add("", "%s %s, according to the rules", address.Type, quote.Plain(address.Address))
 		}
 	}
 	if err := l.Place.AddressErr; err != nil {
@@ -386,14 +386,14 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	var results *cli.Branch
 	for _, r := range l.Place.Addresses.Results {
 		if results == nil {
-			results = root.Add("", "each address of the VM")
+			results = root.Add("", "all addresses of the VM")
 		}
 		origin := "on network " + quote.Value(r.Network)
 		switch {
 		case r.Assumed && r.Static:
-			origin = "of the VM's metadata, not reported by VMware Tools"
+			origin = "from the VM's metadata, not reported by VMware Tools"
 		case r.Assumed:
-			origin = "of the kubelet's --node-ip, not reported by VMware Tools"
+			origin = "from the kubelet's --node-ip, not reported by VMware Tools"
 		case r.Static:
 			origin += ", in the VM's metadata"
 		}
@@ -411,7 +411,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 }
 
 func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted bool) {
-	root = &cli.Branch{Text: "Deletion: the daemon has the Node deleted, since all of this holds", Color: cli.Bold}
+	root = &cli.Branch{Text: "Deletion: the daemon deletes the Node, because all conditions are met", Color: cli.Bold}
 	isDeleted = true
 	for _, c := range conditions {
 		text := meaning[c.Name]
@@ -421,15 +421,15 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 		isDeleted = isDeleted && c.Holds()
 		switch {
 		case !c.Checked:
-			root.Add(cli.Faint, "not asked: %s", text)
+			root.Add(cli.Faint, "not checked: %s", text)
 		case c.Holds():
-			root.Add("", "holds: %s", text)
+			root.Add("", "met: %s", text)
 		default:
-			root.Add(cli.Green, "does not hold: %s", text)
+			root.Add(cli.Green, "not met: %s", text)
 		}
 	}
 	if !isDeleted {
-		root.Text = "Deletion: the Node is kept, since not all of this holds"
+		root.Text = "Deletion: the Node is kept, because not all conditions are met"
 	}
 	return root, isDeleted
 }
@@ -437,7 +437,7 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 var meaning = map[placement.ConditionName]string{
 	placement.Managed:     "the Node is managed by vzones",
 	placement.NotReady:    "the Node is not ready",
-	placement.Named:       "the Node says which VM it runs on",
+	placement.Named:       "the Node identifies its VM",
 	placement.Absent:      "every vCenter was read completely, and none has the VM",
 	placement.FoundBefore: "the VM was found before",
 	placement.Enabled:     "nodes.skipDeletion is not set",

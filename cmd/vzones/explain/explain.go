@@ -21,16 +21,16 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NODE|UUID|FINDING",
 		Short: "Explain a Node, a VM, or a finding of check",
-		Long: `Explain a Node: which VM it has, and which objects are above the VM up to the
-root folder. For each label it shows the tag that decided it, and why other tags did not.
-For each address it shows why it was taken or not. It also shows the conditions under
-which vzones deletes the Node.
+		Long: `Explain a Node: its VM, and the objects above the VM up to the root folder. For each label,
+explain shows which tag decided it, and why other tags did not. For each address, it shows
+why the address was chosen or not. It also shows the conditions under which vzones deletes
+the Node.
 
-If no Node has the UUID of a VM, then explain shows what a new Node on the VM
-would get. The ID of a finding, such as VZ105, is explained without a connection.
+For the UUID of a VM without a Node, explain shows what a new Node on the VM would get.
+Explaining a finding by its ID, such as VZ105, needs no connection.
 
-The exit status is 1 if the Node waits, its VM or addresses are not certain, its
-labels differ from its place, or vzones would delete it.`,
+The exit status is 1 if the Node stays uninitialized, its VM or addresses are uncertain,
+its labels differ from its place, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml

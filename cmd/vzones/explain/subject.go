@@ -82,7 +82,7 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 // error if name matches nothing.
 func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
-		return fmt.Errorf("the cluster has no Node %s: write the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
+		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
 	}
 	id, err := w.Placer.Statement(s.node)
 	if err != nil {
@@ -141,21 +141,21 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 			if m != nil {
 				path = m.InventoryPath
 			}
-			relation := "fits, but may not be the Node's VM"
+			relation := "matches, but may not be the Node's VM"
 			switch {
 			case chosen != nil && chosen.Ref == ref:
-				own = ref.Located(path) + ": is the VM"
+				own = ref.Located(path) + ": the Node's VM"
 				continue
 			case e.Template:
-				relation = "a template is not a Node's VM"
+				relation = "a template, which cannot be a Node's VM"
 			case m != nil && m.Secondary:
-				relation = "a Fault Tolerance secondary is not a Node's VM"
+				relation = "a Fault Tolerance secondary VM, which cannot be a Node's VM"
 			case chosen != nil && inventory.IsSameMachine(w.States, chosen.Ref, ref, s.Snapshot.Instance):
-				relation = "is the same VM, by another entry of its vCenter"
+				relation = "the same VM, read through another entry of its vCenter"
 			case e.Unreadable:
 				relation = "cannot be read"
 			case chosen != nil && m != nil && m.Power.IsOff():
-				relation = "is off, and another one runs"
+				relation = "powered off, while another match is running"
 			}
 			others = append(others, ref.Located(path)+": "+relation)
 		}

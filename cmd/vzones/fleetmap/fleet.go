@@ -89,9 +89,9 @@ var kinds = [...]struct {
 }{
 	unread:        {check.Error, "bad", "✕", "vCenters that could not be read"},
 	unplaced:      {check.Error, "bad", "✕", "Nodes without a place"},
-	incomplete:    {check.Warning, "warn", "!", "vCenters that were read in part"},
+	incomplete:    {check.Warning, "warn", "!", "vCenters that were only partially read"},
 	drift:         {check.Warning, "drift", "≠", "Nodes whose labels differ"},
-	problem:       {check.Warning, "warn", "!", "Nodes with another problem"},
+	problem:       {check.Warning, "warn", "!", "Nodes with other problems"},
 	untagged:      {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
 	undecided:     {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
 	off:           {check.Info, "off", "○", "Nodes whose VM is off"},
@@ -220,8 +220,8 @@ func (f *fleet) put(h *host, p place) *box {
 	for level, wanted := range [...]struct{ kind, name, none, key, by string }{
 		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
 		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
-		levelCluster: {cluster, h.Cluster, "VMs whose host is not known", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
-		levelHost:    {"host", cmp.Or(h.Name, h.ID), "host not known", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
+		levelCluster: {cluster, h.Cluster, "VMs on unknown hosts", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
+		levelHost:    {"host", cmp.Or(h.Name, h.ID), "unknown host", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
 	} {
 		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == wanted.key })
 		if i < 0 {
@@ -352,7 +352,7 @@ func (f *fleet) foreign() string {
 	if f.Foreign == 0 {
 		return ""
 	}
-	return cli.Count(f.Foreign, "further Node") + " of another provider or outside of nodes.selector"
+	return cli.Count(f.Foreign, "further Node") + " of another provider or excluded by nodes.selector"
 }
 
 func (c *counts) nodes() string {

@@ -31,12 +31,12 @@ func Command(t *cli.Tool) *cobra.Command {
 		Use:   "map",
 		Short: "Show regions, zones, clusters, hosts and Nodes",
 		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks vCenters that could not be
-read, hosts without a zone, and Nodes that have no place, that wait, whose labels differ
-from their place, or whose VM is off.
+read, hosts without a zone, and Nodes that have no place, are uninitialized, have labels
+that differ from their place, or have a VM that is off.
 
--o html writes one page, which loads nothing and has no script. It contains the names of
-your VMs and hosts. A host is in the zone that the tags and names above it give, and
-a Node is in its own zone. Without a kubeconfig the map has no Nodes.
+-o html writes a single page without scripts and external resources. It contains the names
+of your VMs and hosts. A host appears in the zone that the tags and names above it
+determine, and a Node in its own zone. Without a kubeconfig, the map shows no Nodes.
 
 The exit status is 1 if a vCenter could not be read, or if a Node has no place.`,
 		Example: `  vzones map -c vsphere.yaml
@@ -45,7 +45,7 @@ The exit status is 1 if a vCenter could not be read, or if a Node has no place.`
 		Args: cli.NoArguments(cli.WriteConfig),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.showAll && o.format == formatHTML {
-				return errors.New("--all is for the tree: the page has all hosts and Nodes")
+				return errors.New("--all applies only to the tree: the HTML page always shows all hosts and Nodes")
 			}
 			t.Started = true
 			return o.run(cmd.Context(), t)

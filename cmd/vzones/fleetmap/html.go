@@ -35,7 +35,7 @@ func (f *fleet) page() ([]byte, error) {
 		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*maxListed },
 	}).Parse(pageHTML)
 	if err != nil {
-		return nil, fmt.Errorf("reading the template of the page: %w", err)
+		return nil, fmt.Errorf("parsing the page template: %w", err)
 	}
 	var out bytes.Buffer
 	err = t.Execute(&out, map[string]any{
@@ -44,7 +44,7 @@ func (f *fleet) page() ([]byte, error) {
 		"Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the page: %w", err)
+		return nil, fmt.Errorf("rendering the page: %w", err)
 	}
 	return out.Bytes(), nil
 }

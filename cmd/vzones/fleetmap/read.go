@@ -60,8 +60,8 @@ func vcenterMarks(s *inventory.State, survey *world.Survey) (marks []mark) {
 		}
 	}
 	for _, category := range survey.Invisible {
-		marks = append(marks, newMark(incomplete, "it shows no tag category "+quote.Value(category)+" to the account: "+
-			"correct its name in the configuration, make the category, or give the account the role Read-only in the global permissions"))
+		marks = append(marks, newMark(incomplete, "tag category "+quote.Value(category)+" does not exist, or the account cannot see it: "+
+			"correct its name in the configuration, create the category, or give the account the role Read-only in the global permissions"))
 	}
 	return marks
 }
@@ -126,7 +126,7 @@ func (r *reader) node(l *world.Look) {
 	why := quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
 	if m == nil || lacks(topology.LabelRegion) || lacks(topology.LabelZone) {
-		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "it is not known where it is"))}
+		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "its place is unknown"))}
 		return
 	}
 	n.Machine = quote.Name(m.Ref.Located(m.InventoryPath))

@@ -17,7 +17,7 @@ func (f *fleet) tree(showAll bool) []*cli.Branch {
 		trees = append(trees, f.branch(r, showAll))
 	}
 	if len(f.Notes) > 0 {
-		notes := &cli.Branch{Text: "To look at", Color: cli.Bold}
+		notes := &cli.Branch{Text: "Needs attention", Color: cli.Bold}
 		trees = append(trees, notes)
 		for _, n := range f.Notes {
 			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))

@@ -20,16 +20,16 @@ func Command(t *cli.Tool) *cobra.Command {
 	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE…]",
-		Short: "Show where each Node is, and whether its labels say so",
-		Long: `Show where each Node is: vCenter, datacenter, cluster and host, the region, the zone and
-the further labels of that place, the addresses, and what is wrong.
+		Short: "Show the place of each Node, and whether its labels match",
+		Long: `Show the place of each Node: vCenter, datacenter, cluster and host, and the region, zone
+and further labels of that place. Also show addresses and problems.
 
-STATUS is Placed if nothing is wrong, Foreign if vzones does not manage the Node, and
-NotInitialized if nothing is missing and the Node still has the taint. Otherwise it is
-the reason of the Event about the Node. If the place of a Node is not known, VCENTER is
-the vCenter of its last place. -o wide shows what is wrong.
+STATUS is Placed if there is no problem, Unmanaged if vzones does not manage the Node, and
+NotInitialized if nothing is missing but the Node still has the taint. Otherwise it is the
+reason of the Event about the Node. If the place of a Node is unknown, VCENTER is the
+vCenter of its last place. -o wide shows the problem.
 
-The exit status is 1 if a Node has a problem, or other labels than its place.`,
+The exit status is 1 if a Node has a problem, or if its labels differ from its place.`,
 		Example: `  vzones nodes
   vzones nodes node-1 -o wide
   vzones nodes -l topology.kubernetes.io/zone=a
@@ -57,7 +57,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 	defer w.Close()
 	for _, name := range names {
 		if !slices.ContainsFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == name }) {
-			return fmt.Errorf("there is no Node %s: see kubectl get nodes", quote.Name(name))
+			return fmt.Errorf("Node %s not found: see kubectl get nodes", quote.Name(name))
 		}
 	}
 	report := &Report{VCenters: reportOf(w), Nodes: []Node{}}
@@ -82,7 +82,7 @@ func (r *Report) result(t *cli.Tool) error {
 			err = cli.ErrFindings
 		}
 		if v.TagsError != "" {
-			fmt.Fprintf(t.Stderr, "Warning: vCenter %q: its tags are not read, so what they give to Nodes is not known: %s\n", v.Name, v.TagsError)
+			fmt.Fprintf(t.Stderr, "Warning: vCenter %q: its tags were not read, so the labels from them are unknown: %s\n", v.Name, v.TagsError)
 			err = cli.ErrFindings
 		}
 	}

@@ -144,13 +144,13 @@ func nodeOf(l *world.Look) Node {
 func statusOf(l *world.Look) (status, problem string) {
 	switch {
 	case l.Foreign && l.Err != nil:
-		return foreign, "no vCenter has its VM, and it waits for nothing"
+		return foreign, "no vCenter has its VM, and it is already initialized"
 	case l.Foreign:
 		return foreign, ""
 	case l.Err != nil:
 		return l.Reason(), l.Text()
 	case l.Uninitialized:
-		return notInitialized, "nothing is missing, and the daemon has not initialized it: look whether the daemon runs, and at its log"
+		return notInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
 	case len(l.Differences) == 0:
 		return placed, ""
 	}

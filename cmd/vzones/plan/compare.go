@@ -22,14 +22,14 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 	out := NodeChange{Node: after.Node.Name, VCenter: cmp.Or(after.VCenter(), before.VCenter())}
 	add := func(c Change) { out.Changes = append(out.Changes, c) }
 	if before.Foreign != after.Foreign {
-		c := Change{Kind: "managed", Now: managed(before), Then: managed(after), Result: managed(after), Text: "the daemon leaves the Node alone"}
+		c := Change{Kind: "managed", Now: managed(before), Then: managed(after), Result: managed(after), Text: "the daemon ignores the Node"}
 		if before.Foreign {
 			c.Text = "the daemon manages the Node"
 		}
 		add(c)
 	}
 	if oldReason := reason(before); oldReason != reason(after) {
-		c := Change{Kind: "problem", Now: oldReason, Then: reason(after), Result: reason(after), Text: "it is over"}
+		c := Change{Kind: "problem", Now: oldReason, Then: reason(after), Result: reason(after), Text: "resolved"}
 		if after.Err != nil {
 			c.By = quote.Line(after.Err.Error())
 			c.Action, c.Text = withProblem(after, newConfig)
@@ -57,11 +57,11 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 		}
 		if after.Uninitialized {
 			c.Action = "initialize"
-			c.Text = "the Node gets them when it is initialized"
+			c.Text = "set when the Node is initialized"
 		}
 		if c.Now == addresses {
 			c.Action = ""
-			c.Text = "the Node keeps what it has"
+			c.Text = "the Node stays as it is"
 		}
 		add(c)
 	}
@@ -73,17 +73,17 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.Recorded != (topology.Ref{})
 	switch {
 	case l.Uninitialized:
-		return "", "the Node waits"
+		return "", "the Node stays uninitialized"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodeinfo.IsReady(l.Node):
-		return "", "the Node keeps its labels, and is deleted once it is not ready: no vCenter has its VM"
+		return "", "the Node keeps its labels, and is deleted when it becomes not ready: no vCenter has its VM"
 	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion:
-		return "delete", "deletes the Node, once a search has confirmed that no vCenter has its VM"
+		return "delete", "deletes the Node after a search has confirmed that no vCenter has its VM"
 	case !isPlaced(l):
 		return "", "the Node keeps its labels"
 	case l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr):
 		return "", "the Node keeps its addresses"
 	}
-	return "", "the problem does not concern its labels"
+	return "", "the problem does not affect its labels"
 }
 
 func managed(l *world.Look) string {
@@ -153,15 +153,15 @@ func labelChange(kind, label string, newLabel world.Label, t *config.Topology, l
 	case c.Now == "" && c.Then == "" && newLabel.Undecided == "":
 		c.Text = "the Node does not get the label"
 	case kind == "label" && !slices.Contains(t.Policy.Labels(), label):
-		c.Text = "the label stays: the configuration does not have it, and vzones did not write it"
+		c.Text = "the label stays: it is not configured, and vzones did not write it"
 	case l.Uninitialized:
-		c.Text = "the Node waits"
+		c.Text = "the Node stays uninitialized"
 	case newLabel.Undecided != "":
-		c.Text = "the label stays: it is not decided"
+		c.Text = "the label stays: its value is undecided"
 	case !isPlaced(l):
 		c.Text = "the label stays: the Node has no place"
 	default:
-		c.Text = "the label is right then"
+		c.Text = "the label matches the place"
 	}
 	return c
 }
@@ -172,7 +172,7 @@ func taints(before, after *world.Look) []Change {
 		key, text string
 		isWanted  func(*world.Look) bool
 	}{
-		{nodeinfo.DriftTaint, "adds the taint: new Pods are kept away", isTainted},
+		{nodeinfo.DriftTaint, "adds the taint: no new Pods are scheduled", isTainted},
 		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the VM is off", isShutDown},
 	} {
 		wantsTaint := t.isWanted(after)
@@ -183,13 +183,13 @@ func taints(before, after *world.Look) []Change {
 		c := Change{Kind: "taint", Label: t.key, Now: present(isPresent), Then: present(wantsTaint), Result: present(wantsTaint)}
 		switch {
 		case wantsTaint == isPresent:
-			c.Text = "the Node keeps what it has"
+			c.Text = "the Node stays as it is"
 		case wantsTaint:
 			c.Action = string(plan.ActionTaint)
 			c.Text = t.text
 		default:
 			c.Action = string(plan.ActionUntaint)
-			c.Text = "takes the taint off"
+			c.Text = "removes the taint"
 		}
 		changes = append(changes, c)
 	}

@@ -27,7 +27,7 @@ func TestDeletion(t *testing.T) {
 		says, does string
 	}{
 		"absent":          {err: absent, found: found, says: "deletes the Node", does: "delete"},
-		"ready":           {err: absent, found: found, ready: true, says: "is deleted once it is not ready"},
+		"ready":           {err: absent, found: found, ready: true, says: "is deleted when it becomes not ready"},
 		"deletion is off": {err: absent, found: found, keep: true, says: "the Node keeps its labels"},
 		"never found":     {err: absent, says: "the Node keeps its labels"},
 		"not known":       {err: unknown, found: found, says: "the Node keeps its labels"},

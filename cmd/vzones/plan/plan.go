@@ -20,7 +20,7 @@ import (
 	"vzones/vcenter/session"
 )
 
-const wantsChange = "write --with FILE, --tag OBJECT=CATEGORY:NAME, or nothing else for what the daemon would do now"
+const wantsChange = "use --with FILE or --tag OBJECT=CATEGORY:NAME, or neither to see the pending writes"
 
 type change struct {
 	configFile string
@@ -37,19 +37,19 @@ func Command(t *cli.Tool) *cobra.Command {
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
 		Short: "Show what the daemon would write to each Node, now or after a change",
 		Long: `Show what the daemon would write to each Node (labels, addresses and taints), and which
-Nodes it would delete. plan writes nothing, and needs no daemon: run plan -c FILE before
-vzones takes the place of the vSphere CPI. --with shows what another configuration
-changes, and --tag what another tag changes. They can be combined.
+Nodes it would delete. plan writes nothing and needs no daemon: run plan -c FILE before
+vzones replaces the vSphere CPI. --with shows the effect of another configuration, and
+--tag the effect of another tag. They can be combined.
 
 OBJECT is the inventory path of an object above a Node's VM, such as
-/dc1/host/cluster-1. / is the root folder. If several vCenters have the path, write
-VCENTER:OBJECT. The tag takes the place of the object's tags of the category. Without
-NAME the object has no tag of the category.
+/dc1/host/cluster-1. / is the root folder. If several vCenters have the path, use
+VCENTER:OBJECT. The tag replaces the object's tags of the category. Without NAME, the
+object has no tag of the category.
 
-NOW is what the Node has, THEN is what its place gives, and DAEMON is what the daemon
-does about it. Annotations and the condition of vzones are not listed.
+NOW is the Node's value, THEN is the value of its place, and DAEMON is the daemon's
+action. Annotations and the condition of vzones are not listed.
 
-The exit status is 1 if something is listed, and 2 if a vCenter could not be read.`,
+The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml
   vzones plan --tag /dc1/host/c1=zone:b
   vzones plan --with new.yaml -l topology.kubernetes.io/zone=a
@@ -66,8 +66,8 @@ The exit status is 1 if something is listed, and 2 if a vCenter could not be rea
 	}
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())
-	cmd.Flags().StringVar(&configFile, "with", "", "another configuration file")
-	cmd.Flags().StringArrayVar(&retags, "tag", nil, "OBJECT=CATEGORY:NAME, a tag in place of others of the category")
+	cmd.Flags().StringVar(&configFile, "with", "", "plan for this configuration file")
+	cmd.Flags().StringArrayVar(&retags, "tag", nil, "plan for this tag, which replaces the object's tags of the category")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
 }
@@ -123,7 +123,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 func rejected(states []inventory.State) error {
 	for _, s := range states {
 		if errors.Is(s.Err, session.ErrRejected) {
-			return fmt.Errorf("vCenter %q is not logged in to, so the other configuration is not tried: %s", s.VCenter, quote.Text(s.Err.Error()))
+			return fmt.Errorf("vCenter %q rejected the login, so the other configuration was not tried: %s", s.VCenter, quote.Text(s.Err.Error()))
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (p *Plan) add(n NodeChange) {
 func firstUnread(states []inventory.State) string {
 	for _, s := range states {
 		if s.Err != nil {
-			return fmt.Sprintf("vCenter %q could not be read, so the plan is not complete: %s", s.VCenter, quote.Text(s.Err.Error()))
+			return fmt.Sprintf("vCenter %q could not be read, so the plan is incomplete: %s", s.VCenter, quote.Text(s.Err.Error()))
 		}
 	}
 	return ""

@@ -80,7 +80,7 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 				quote.Plain(n.Node), cmp.Or(c.Label, c.Kind), cell(c.Now), cell(c.Then), c.Text, cmp.Or(c.By, world.Nothing), cmp.Or(n.VCenter, world.Nothing), cell(c.Result),
 			}}
 			if c.Undecided != "" {
-				row.Cells[3] = "not decided"
+				row.Cells[3] = "undecided"
 				row.Cells[5] = c.Undecided
 			}
 			if format == cli.Name && i > 0 {
@@ -105,11 +105,11 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 	}
 	var text bytes.Buffer
 	for _, c := range p.Conflicts {
-		conflictColor := cli.Color("")
+		title := "Resolved conflict:"
 		if c.Change == arises {
-			conflictColor = cli.Red
+			title = t.Paint(cli.Red, "New conflict:")
 		}
-		t.Wrap(&text, cli.LineWidth, t.Paint(conflictColor, "Conflict "+c.Change+":")+" ", "  ", "", c.Text)
+		t.Wrap(&text, cli.LineWidth, title+" ", "  ", "", c.Text)
 	}
 	if p.isCurrent {
 		return t.Write(fmt.Appendf(text.Bytes(), "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))

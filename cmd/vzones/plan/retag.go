@@ -27,13 +27,13 @@ func parseTags(texts []string) ([]retag, error) {
 		equals := strings.LastIndex(text, "=")
 		colon := strings.LastIndex(text, ":")
 		if equals <= 0 || colon <= equals+1 {
-			return nil, fmt.Errorf("--tag %s is not OBJECT=CATEGORY:NAME: write such as /dc1/host/c1=zone:a", quote.Value(text))
+			return nil, fmt.Errorf("--tag %s: the format is OBJECT=CATEGORY:NAME, such as /dc1/host/c1=zone:a", quote.Value(text))
 		}
 		r.object = text[:equals]
 		r.category = text[equals+1 : colon]
 		r.name = text[colon+1:]
 		if slices.ContainsFunc(retags, func(o retag) bool { return o.object == r.object && o.category == r.category }) {
-			return nil, fmt.Errorf("--tag: object %s gets a tag of category %s twice: write one", quote.Value(r.object), quote.Value(r.category))
+			return nil, fmt.Errorf("--tag: object %s is given two tags of category %s: use one", quote.Value(r.object), quote.Value(r.category))
 		}
 		retags = append(retags, r)
 	}
@@ -76,13 +76,13 @@ func (e *edit) attach(r retag) (note string, err error) {
 	policy := e.policy
 	if categories := policy.Categories(); !slices.Contains(categories, r.category) {
 		if len(categories) == 0 {
-			return "", fmt.Errorf("no label of the configuration comes from a tag")
+			return "", fmt.Errorf("the configuration has no label from tags")
 		}
-		return "", fmt.Errorf("no label of the configuration comes from category %s, but from %s: correct it, or write the configuration that uses it with --with",
+		return "", fmt.Errorf("the configuration does not use category %s, only %s: correct the category, or use --with with a configuration that uses it",
 			quote.Value(r.category), quote.Some(world.Quoted(categories), quote.Most))
 	}
 	if reason := topology.InvalidLabelValue(r.name); r.name != "" && reason != "" && isPlain(policy, r.category) {
-		return "", fmt.Errorf("tag name %s cannot be the value of a label: %s", quote.Value(r.name), reason)
+		return "", fmt.Errorf("tag name %s is not a valid label value: %s", quote.Value(r.name), reason)
 	}
 	o, err := e.object(r.object)
 	if err != nil {
@@ -91,21 +91,21 @@ func (e *edit) attach(r retag) (note string, err error) {
 	ref := e.first(o.Ref)
 	key := taggedObject{ref, r.category}
 	if e.tagged[key] {
-		return "", fmt.Errorf("%s gets a tag of category %s twice: write one", o, quote.Value(r.category))
+		return "", fmt.Errorf("%s is given two tags of category %s: use one", o, quote.Value(r.category))
 	}
 	e.tagged[key] = true
 	if earlier := e.objects[ref]; earlier != nil {
 		o = earlier
 	}
 	if o.TagsErr != nil {
-		return "", fmt.Errorf("the tags of %s cannot be read, so it is not known which it would have: %w", o, o.TagsErr)
+		return "", fmt.Errorf("the tags of %s cannot be read, so the result is unknown: %w", o, o.TagsErr)
 	}
 	changed := *o
 	changed.Tags = slices.DeleteFunc(slices.Clone(o.Tags), func(t topology.Tag) bool { return t.Category == r.category })
 	if r.name != "" {
 		changed.Tags = append(changed.Tags, topology.Tag{Category: r.category, Name: r.name})
 		if slices.Contains(inventory.InvisibleByVCenter(e.states)[ref.VCenter], r.category) {
-			note = fmt.Sprintf("vCenter %q does not have the tag category %s yet, or the account does not see it: make it first", ref.VCenter, quote.Value(r.category))
+			note = fmt.Sprintf("vCenter %q has no tag category %s yet, or the account cannot see it: create it first", ref.VCenter, quote.Value(r.category))
 			e.made[ref.VCenter] = append(e.made[ref.VCenter], r.category)
 		}
 	}
@@ -149,8 +149,8 @@ func (e *edit) object(text string) (*topology.Object, error) {
 	refs := slices.SortedFunc(maps.Keys(found), func(a, b topology.Ref) int { return strings.Compare(a.String(), b.String()) })
 	switch len(refs) {
 	case 0:
-		return nil, fmt.Errorf("no Node's VM is below an object with the inventory path %s in a vCenter that was read, so its tags change nothing: "+
-			"if that is not right, write it as /DATACENTER/host/CLUSTER/HOST, with %%2f for a slash in a name%s", quote.Value(path), e.unread())
+		return nil, fmt.Errorf("no Node's VM is below an object with the inventory path %s, so its tags change nothing: "+
+			"check the path, such as /DATACENTER/host/CLUSTER/HOST, with %%2f for a slash in a name%s", quote.Value(path), e.unread())
 	case 1:
 		return found[refs[0]], nil
 	}
@@ -161,7 +161,7 @@ func (e *edit) object(text string) (*topology.Object, error) {
 	if names = slices.Compact(names); len(names) == 1 {
 		return nil, fmt.Errorf("vCenter %s has several objects with the inventory path %s: rename one of them", names[0], quote.Value(path))
 	}
-	return nil, fmt.Errorf("several vCenters have %s: %s: write VCENTER:OBJECT", quote.Value(path), quote.Some(names, quote.Most))
+	return nil, fmt.Errorf("several vCenters have %s: %s: use VCENTER:OBJECT", quote.Value(path), quote.Some(names, quote.Most))
 }
 
 // first normalizes the vCenter of a reference to its first entry.

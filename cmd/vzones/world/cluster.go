@@ -32,14 +32,14 @@ func (w *World) connect(f *Flags) error {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	if raw, err := rules.Load(); f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
 		// In a Pod, client-go would send the Pod's token to that server.
-		return errors.New("--server is for a kubeconfig: without one the token of this Pod would go there")
+		return errors.New("--server requires a kubeconfig: without one, the token of this Pod would be sent to that server")
 	}
 	cfg, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		err = noKubeconfig(rules)
 		switch {
 		case f.Config == "":
-			return fmt.Errorf("there is no configuration: write --config FILE, or read that of the daemon: %w", err)
+			return fmt.Errorf("no configuration: use --config FILE, or a kubeconfig to read the daemon's configuration: %w", err)
 		case f.NeedsNodes || f.Kubeconfig != "":
 			return err
 		}
@@ -71,10 +71,10 @@ func noKubeconfig(rules *clientcmd.ClientConfigLoadingRules) error {
 	files := rules.GetLoadingPrecedence()
 	for _, file := range files {
 		if _, err := os.Stat(file); err == nil {
-			return fmt.Errorf("the kubeconfig %s has no cluster: write --kubeconfig with another one", file)
+			return fmt.Errorf("kubeconfig %s defines no cluster: use --kubeconfig with another file", file)
 		}
 	}
-	return fmt.Errorf("the kubeconfig %s does not exist: write --kubeconfig FILE, or set KUBECONFIG", strings.Join(files, ", "))
+	return fmt.Errorf("kubeconfig %s does not exist: use --kubeconfig FILE, or set KUBECONFIG", strings.Join(files, ", "))
 }
 
 func (w *World) readNodes(ctx context.Context, f *Flags) error {

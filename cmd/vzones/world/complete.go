@@ -167,7 +167,7 @@ type LateError struct {
 }
 
 func (e *LateError) Error() string {
-	return fmt.Sprintf("vCenter %q is not read within %v: look whether it is overloaded, or write a longer --timeout", e.VCenter, e.Within)
+	return fmt.Sprintf("vCenter %q was not read within %v: check whether it is overloaded, or increase --timeout", e.VCenter, e.Within)
 }
 
 func (w *World) failUnread(states []inventory.State) []inventory.State {

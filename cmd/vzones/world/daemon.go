@@ -59,9 +59,9 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 		switch {
 		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("looking for the Pods of the daemon: %w: use an account that may list Pods there, or write --config FILE", err)
+			return nil, fmt.Errorf("looking for the daemon's Pods: %w: use an account that may list Pods there, or use --config FILE", err)
 		case err != nil:
-			return nil, fmt.Errorf("looking for the Pods of the daemon: %w", err)
+			return nil, fmt.Errorf("looking for the daemon's Pods: %w", err)
 		}
 		for i := range pods.Items {
 			p := &pods.Items[i]
@@ -74,11 +74,11 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 	names := slices.Sorted(maps.Keys(workloads))
 	switch len(names) {
 	case 0:
-		return nil, fmt.Errorf("no Pod of %s is found in namespace %s by the labels %s: write the namespace of the daemon as -n, or --config FILE", daemonProgram, quote.Name(namespace), strings.Join(podSelectors, " or "))
+		return nil, fmt.Errorf("no Pod of %s found in namespace %s with the labels %s: set the daemon's namespace with -n, or use --config FILE", daemonProgram, quote.Name(namespace), strings.Join(podSelectors, " or "))
 	case 1:
 		return newDaemon(ctx, client, workloads[names[0]])
 	}
-	return nil, fmt.Errorf("%d cloud controller managers for vSphere are in namespace %s: %s: write --config FILE with the configuration of one of them", len(names), quote.Name(namespace), quote.Some(names, quote.Most))
+	return nil, fmt.Errorf("%d cloud controller managers for vSphere run in namespace %s: %s: use --config FILE to select a configuration", len(names), quote.Name(namespace), quote.Some(names, quote.Most))
 }
 
 // workloadOf returns the workload of a daemon's Pod, such as "DaemonSet x". It returns "" for other Pods,
@@ -184,9 +184,9 @@ func withoutValue(err error) string {
 	var missing *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &value):
-		return fmt.Sprintf("--%s has a value that is not a %s: correct it in the Pod's arguments", value.GetFlag().Name, value.GetFlag().Value.Type())
+		return fmt.Sprintf("the value of --%s is not a valid %s: correct the Pod's arguments", value.GetFlag().Name, value.GetFlag().Value.Type())
 	case errors.As(err, &missing):
-		return fmt.Sprintf("--%s has no value: write one in the Pod's arguments", missing.GetFlag().Name)
+		return fmt.Sprintf("--%s has no value: correct the Pod's arguments", missing.GetFlag().Name)
 	}
-	return "an argument cannot be read as a flag: correct the Pod's arguments"
+	return "an argument is not a valid flag: correct the Pod's arguments"
 }

@@ -106,11 +106,11 @@ func (d *Daemon) readValue(ctx context.Context, source *v1.EnvVarSource) (value 
 			"status.hostIP": d.pod.Status.HostIP, "status.podIP": d.pod.Status.PodIP,
 		}[path]
 		if !exists {
-			err = fmt.Errorf("the field %q of a Pod is not known: write --config with a local copy of the configuration", path)
+			err = fmt.Errorf("the Pod field %q is not supported: use --config with a local copy of the configuration", path)
 		}
 		return value, exists, err
 	default:
-		return "", false, errors.New("its value is neither in a ConfigMap nor in a Secret: write --config with a local copy of the configuration")
+		return "", false, errors.New("the value comes from neither a ConfigMap nor a Secret: use --config with a local copy of the configuration")
 	}
 	text, exists := data[key]
 	if err == nil && !exists && (optional == nil || !*optional) {

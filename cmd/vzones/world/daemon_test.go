@@ -56,14 +56,14 @@ func TestFind(t *testing.T) {
 		want string // The Pod, or a part of the error.
 	}{
 		"two of one DaemonSet":   {[]*v1.Pod{aPod("a", set), aPod("b", set)}, "Pod kube-system/a"},
-		"none":                   {nil, "no Pod of vsphere-cloud-controller-manager is found in namespace kube-system by the labels component=cloud-controller-manager or k8s-app="},
+		"none":                   {nil, "no Pod of vsphere-cloud-controller-manager found in namespace kube-system with the labels component=cloud-controller-manager or k8s-app="},
 		"of another cloud":       {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=aws"} })}, "no Pod of"},
 		"one that has ended":     {[]*v1.Pod{aPod("a", func(p *v1.Pod) { p.Status.Phase = v1.PodFailed })}, "no Pod of"},
-		"two workloads":          {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, "2 cloud controller managers for vSphere are in namespace kube-system: DaemonSet ccm, DaemonSet old: write --config FILE"},
-		"the CPI beside vzones":  {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "cpi"), labeled("app", "vsphere-cpi"))}, "DaemonSet ccm, DaemonSet cpi: write --config FILE"},
+		"two workloads":          {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "old"))}, "2 cloud controller managers for vSphere run in namespace kube-system: DaemonSet ccm, DaemonSet old: use --config FILE"},
+		"the CPI beside vzones":  {[]*v1.Pod{aPod("a", set), aPod("b", ownedBy("DaemonSet", "cpi"), labeled("app", "vsphere-cpi"))}, "DaemonSet ccm, DaemonSet cpi: use --config FILE"},
 		"a tenant's Pod alone":   {[]*v1.Pod{aPod("a", hostile, func(p *v1.Pod) { p.Namespace = "tenant" })}, "no Pod of"},
 		"a tenant's Pod too":     {[]*v1.Pod{aPod("a", set), aPod("b", set, hostile, func(p *v1.Pod) { p.Namespace = "tenant" })}, "Pod kube-system/a"},
-		"a hostile Pod beside":   {[]*v1.Pod{aPod("a", set), aPod("b", hostile)}, "DaemonSet ccm, Pod b: write --config FILE"},
+		"a hostile Pod beside":   {[]*v1.Pod{aPod("a", set), aPod("b", hostile)}, "DaemonSet ccm, Pod b: use --config FILE"},
 		"a static Pod beside":    {[]*v1.Pod{aPod("a", set), aPod("b", hostile, ownedBy("Node", "n1"))}, "Pod kube-system/a"},
 		"a static Pod alone":     {[]*v1.Pod{aPod("a", hostile, ownedBy("Node", "n1"))}, "no Pod of"},
 		"the CPI's chart":        {[]*v1.Pod{aPod("a", set, labeled("app", "vsphere-cpi"))}, "Pod kube-system/a"},
@@ -173,7 +173,7 @@ func TestEnvironmentAndFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"/etc/cloud/none": "file does not exist", "/other": "Pod kube-system/a mounts no volume there", "/etc/ssl/ca.pem": "volume host of Pod kube-system/a is neither a ConfigMap nor a Secret",
-		"/etc/other/x": "is mounted at $(POD_NAME), whose value is not known here",
+		"/etc/other/x": "is mounted at $(POD_NAME), which cannot be expanded here",
 	} {
 		_, err := d.ReadFile(t.Context(), name, 100)
 		if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, fs.ErrNotExist) == strings.Contains(err.Error(), ": volume ") {
@@ -198,8 +198,8 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 		from v1.EnvVarSource
 		want string
 	}{
-		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: its value is neither in a ConfigMap nor in a Secret"},
-		"a field": {v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.x"}}, `environment variable VSPHERE_USER: the field "spec.x" of a Pod is not known`},
+		"a file":  {v1.EnvVarSource{FileKeyRef: &v1.FileKeySelector{VolumeName: "v", Path: "p", Key: "k"}}, "environment variable VSPHERE_USER: the value comes from neither a ConfigMap nor a Secret"},
+		"a field": {v1.EnvVarSource{FieldRef: &v1.ObjectFieldSelector{FieldPath: "spec.x"}}, `environment variable VSPHERE_USER: the Pod field "spec.x" is not supported`},
 	} {
 		for variable, want := range map[string]string{"VSPHERE_USER": c.want, "OTHER": ""} {
 			pod := aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Env = []v1.EnvVar{{Name: variable, ValueFrom: &c.from}} })
@@ -213,10 +213,10 @@ func TestVariablesOfOtherKinds(t *testing.T) {
 // The error names the flag but not its value, which may be a password.
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	for argument, want := range map[string]string{
-		"--tag-refresh=$(VSPHERE_PASSWORD)":   "--tag-refresh has a value that is not a duration: correct it",
-		"--login-timeout=$(VSPHERE_PASSWORD)": "--login-timeout has a value that is not a duration: correct it",
-		"--node-labels":                       "--node-labels has no value: write one",
-		"---$(VSPHERE_PASSWORD)":              "an argument cannot be read as a flag: correct",
+		"--tag-refresh=$(VSPHERE_PASSWORD)":   "the value of --tag-refresh is not a valid duration: correct the Pod's arguments",
+		"--login-timeout=$(VSPHERE_PASSWORD)": "the value of --login-timeout is not a valid duration: correct the Pod's arguments",
+		"--node-labels":                       "--node-labels has no value: correct the Pod's arguments",
+		"---$(VSPHERE_PASSWORD)":              "an argument is not a valid flag: correct",
 	} {
 		pod := aPod("a", func(p *v1.Pod) {
 			c := &p.Spec.Containers[0]
@@ -238,7 +238,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 // The error names the object that the account may not read.
 func TestMissingPermissions(t *testing.T) {
 	for resource, want := range map[string]string{
-		"pods": "looking for the Pods of the daemon: ", "secrets": `Pod kube-system/a: environment variable VSPHERE_PASSWORD: reading Secret kube-system/login: `, "configmaps": "reading ConfigMap kube-system/env: ",
+		"pods": "looking for the daemon's Pods: ", "secrets": `Pod kube-system/a: environment variable VSPHERE_PASSWORD: reading Secret kube-system/login: `, "configmaps": "reading ConfigMap kube-system/env: ",
 	} {
 		client := fake.NewClientset(aPod("a", withEverything), &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "env"}})
 		client.PrependReactor("*", resource, func(k8stesting.Action) (bool, runtime.Object, error) {

@@ -50,30 +50,30 @@ type Flags struct {
 // Add adds the flags, with kubectl's names. kubectl's user name and password are left out: they look like
 // credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file; by default that of the daemon in the cluster")
+	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file (default: the configuration of the daemon in the cluster)")
 	kubectlFlags := clientcmd.RecommendedConfigOverrideFlags("")
 	flags := clientcmd.ConfigOverrideFlags{CurrentContext: kubectlFlags.CurrentContext, Timeout: kubectlFlags.Timeout, ContextOverrideFlags: kubectlFlags.ContextOverrideFlags}
 	flags.AuthOverrideFlags.Impersonate = kubectlFlags.AuthOverrideFlags.Impersonate
 	flags.AuthOverrideFlags.ImpersonateGroups = kubectlFlags.AuthOverrideFlags.ImpersonateGroups
 	flags.ClusterOverrideFlags.APIServer = kubectlFlags.ClusterOverrideFlags.APIServer
 	flags.ClusterOverrideFlags.APIServer.Description = "the address of the API server"
-	flags.CurrentContext.Description = "the context of the kubeconfig"
-	flags.Timeout.Description = "how long a request to the API server may take"
-	flags.ContextOverrideFlags.ClusterName.Description = "the cluster of the kubeconfig"
-	flags.ContextOverrideFlags.AuthInfoName.Description = "the user of the kubeconfig"
-	flags.ContextOverrideFlags.Namespace.Description = "the namespace of the daemon; by default " + metav1.NamespaceSystem
+	flags.CurrentContext.Description = "the context in the kubeconfig"
+	flags.Timeout.Description = "the timeout of a request to the API server"
+	flags.ContextOverrideFlags.ClusterName.Description = "the cluster in the kubeconfig"
+	flags.ContextOverrideFlags.AuthInfoName.Description = "the user in the kubeconfig"
+	flags.ContextOverrideFlags.Namespace.Description = "the daemon's namespace (default " + metav1.NamespaceSystem + ")"
 	flags.AuthOverrideFlags.Impersonate.Description = "the user to impersonate in the cluster"
 	flags.AuthOverrideFlags.ImpersonateGroups.Description = "a group to impersonate in the cluster"
 	clientcmd.BindOverrideFlags(&f.Overrides, fs, flags)
-	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig, by default that of kubectl")
-	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets, in place of those of the cluster")
-	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "how long the vCenters have to answer")
-	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("show the daemon's log lines up to this level, 1 to %d", maxVerbosity))
+	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig (default: the same as kubectl)")
+	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets to use instead of the cluster's Secrets")
+	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "the time limit for reading all vCenters")
+	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("print the daemon's log lines up to this verbosity, 1 to %d", maxVerbosity))
 }
 
 // AddSelector adds --selector.
 func (f *Flags) AddSelector(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Selector, "selector", "l", "", "only Nodes with these labels, such as zone=a,env!=test")
+	fs.StringVarP(&f.Selector, "selector", "l", "", "only Nodes that match this label selector, such as zone=a,env!=test")
 }
 
 // minTimeout is the daemon's minimum login timeout.
@@ -82,11 +82,11 @@ const minTimeout = time.Second
 func (f *Flags) check() (labels.Selector, error) {
 	switch {
 	case f.Timeout < minTimeout:
-		return nil, fmt.Errorf("--timeout is %v: write at least %v", f.Timeout, minTimeout)
+		return nil, fmt.Errorf("--timeout is %v: the minimum is %v", f.Timeout, minTimeout)
 	case f.Verbose > maxVerbosity:
-		return nil, fmt.Errorf("--verbose is %d: write 1 to %d", f.Verbose, maxVerbosity)
+		return nil, fmt.Errorf("--verbose is %d: the range is 1 to %d", f.Verbose, maxVerbosity)
 	case len(f.Credentials) > 0 && f.Config == "":
-		return nil, errors.New("--credentials go only to servers that you name: write --config FILE with them")
+		return nil, errors.New("--credentials requires --config FILE: the credentials are only sent to servers in your own file")
 	}
 	selector, err := labels.Parse(f.Selector)
 	if err != nil {

@@ -65,11 +65,11 @@ func DifferenceText(d *plan.Difference) string {
 	}
 	switch {
 	case d.Want == "":
-		return text + ", and nothing gives it that value"
+		return text + ", expected no value"
 	case d.Uncertain != nil:
-		return text + ", vSphere may say " + quote.Value(d.Want) + ": " + quote.Line(d.Uncertain.Error())
+		return text + ", expected " + quote.Value(d.Want) + ", but this is uncertain: " + quote.Line(d.Uncertain.Error())
 	}
-	return text + ", vSphere says " + quote.Value(d.Want) + " (" + d.Source + ")"
+	return text + ", expected " + quote.Value(d.Want) + " (" + d.Source + ")"
 }
 
 // ValueOn returns the value of a label on a Node, from its stable or its beta key.
@@ -131,7 +131,7 @@ func (l *Look) Label(key string) Label {
 	case l.Uninitialized && l.Place.Metadata != nil && (lacksNodeLabel || out.Place != "" && out.Place != out.Result):
 		out.Action = ActionInitialize
 		out.Result = out.Place
-		out.Text = "the Node gets it when it is initialized"
+		out.Text = "set when the Node is initialized"
 		return out
 	case l.Uninitialized || l.Plan == nil:
 		return out
@@ -159,7 +159,7 @@ func (l *Look) done(ch plan.Change) string {
 	case plan.ActionUpdate:
 		return fmt.Sprintf("changes it after %v (topology.drift: update)", l.Place.Topology.Settle)
 	}
-	return "removes it, which vzones had written"
+	return "removes it, because vzones wrote it"
 }
 
 // stays returns the reason that the daemon leaves a difference as it is.
@@ -169,11 +169,11 @@ func (l *Look) stays(d *plan.Difference) string {
 	case d.Missing:
 		return "not written: topology.backfill is false, or region and zone cannot both be written"
 	case d.Uncertain != nil:
-		return "the label stays: another tag, which cannot be read, may decide"
+		return "the label stays: an unreadable tag may take precedence"
 	case l.Plan.Taint && t.Drift == config.DriftTaint && d.Label != plan.LabelType:
 		return "the label stays, and the Node is tainted (topology.drift: taint)"
 	case t.Drift == config.DriftUpdate && d.Want == "":
-		return "the label stays: Kubernetes' own are not removed"
+		return "the label stays: vzones never removes Kubernetes' own labels"
 	case t.Drift == config.DriftUpdate:
 		return "the label stays: region and zone cannot both be written"
 	}

@@ -79,7 +79,7 @@ func ReadManifests(file string, data []byte) ([]Manifest, error) {
 		}
 		if err != nil {
 			line := load.BrokenLine(data, err)
-			return nil, fmt.Errorf("%s:%d: the file is not valid YAML from here on", file, line)
+			return nil, fmt.Errorf("%s:%d: invalid YAML from this line on", file, line)
 		}
 		if root := content(&doc); root != nil {
 			if manifests, err = appendManifests(manifests, file, root, true); err != nil {
@@ -141,7 +141,7 @@ func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) er
 		key := values.Content[i]
 		value := follow(values.Content[i+1])
 		if value.Kind != yaml.ScalarNode {
-			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s", file, key.Line, below, o, quote.Value(key.Value))
+			return fmt.Errorf("%s:%d: %s of %s: the value of key %s is not a string", file, key.Line, below, o, quote.Value(key.Value))
 		}
 		v := ManifestValue{Key: key.Value, Line: key.Line}
 		content := value.Value
@@ -149,11 +149,11 @@ func (o *Manifest) add(file string, n *yaml.Node, below string, encoded bool) er
 		case isNull(value):
 			content = ""
 		case value.ShortTag() != "!!str":
-			return fmt.Errorf("%s:%d: %s of %s is not a text under the key %s: write it in quotes", file, key.Line, below, o, quote.Value(key.Value))
+			return fmt.Errorf("%s:%d: %s of %s: the value of key %s is not a string: quote it", file, key.Line, below, o, quote.Value(key.Value))
 		case encoded:
 			raw, err := base64.StdEncoding.DecodeString(content)
 			if err != nil {
-				return fmt.Errorf("%s:%d: %s of %s is not base64 under the key %s", file, key.Line, below, o, quote.Value(key.Value))
+				return fmt.Errorf("%s:%d: %s of %s: the value of key %s is not valid base64", file, key.Line, below, o, quote.Value(key.Value))
 			}
 			content = string(raw)
 		case value.Style&yaml.LiteralStyle != 0:

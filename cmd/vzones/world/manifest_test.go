@@ -73,13 +73,13 @@ func TestIs(t *testing.T) {
 // Errors contain the position and no values.
 func TestInvalidManifests(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: [":      "f:1: the file is not valid YAML from here on",
-		"S3cret: [": "f:1: the file is not valid YAML from here on",
-		"kind: Secret\nmetadata: {name: x}\ndata: {k: S3cret!}":              "f:3: data of Secret x is not base64 under the key \"k\"",
-		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}":    "f:3: stringData of Secret x is not a text under the key \"a\"",
-		"kind: ConfigMap\nmetadata: {name: x}\nbinaryData:\n  a: [S3cret]\n": "f:4: binaryData of ConfigMap x is not a text under the key \"a\"",
-		"kind: Secret\nmetadata: {name: x}\nstringData: {a: 12345678}":       "f:3: stringData of Secret x is not a text under the key \"a\": write it in quotes",
-		"kind: List\nitems:\n- {kind: Secret, data: {k: S3cret!}}":           "f:3: data of Secret without a name is not base64 under the key \"k\"",
+		"a: [":      "f:1: invalid YAML from this line on",
+		"S3cret: [": "f:1: invalid YAML from this line on",
+		"kind: Secret\nmetadata: {name: x}\ndata: {k: S3cret!}":              "f:3: data of Secret x: the value of key \"k\" is not valid base64",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: {b: S3cret}}":    "f:3: stringData of Secret x: the value of key \"a\" is not a string",
+		"kind: ConfigMap\nmetadata: {name: x}\nbinaryData:\n  a: [S3cret]\n": "f:4: binaryData of ConfigMap x: the value of key \"a\" is not a string",
+		"kind: Secret\nmetadata: {name: x}\nstringData: {a: 12345678}":       "f:3: stringData of Secret x: the value of key \"a\" is not a string: quote it",
+		"kind: List\nitems:\n- {kind: Secret, data: {k: S3cret!}}":           "f:3: data of Secret without a name: the value of key \"k\" is not valid base64",
 	} {
 		_, err := ReadManifests("f", []byte(text))
 		if err == nil || err.Error() != want || strings.Contains(err.Error(), "S3cret") {

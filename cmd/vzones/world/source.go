@@ -103,7 +103,7 @@ func readCredentials(files []string) ([]Manifest, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("--credentials: there is no Secret in %s: write a file with its manifest", file)
+			return nil, fmt.Errorf("--credentials: %s contains no Secret: use a file with the Secret's manifest", file)
 		}
 	}
 	return secrets, nil
@@ -123,7 +123,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 	}
 	if r.client == nil {
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
-		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or write --credentials with a file that has it", ref.Namespace, ref.Name, r.clientErr)
+		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or use --credentials with a file that contains it", ref.Namespace, ref.Name, r.clientErr)
 	}
 	r.mu.Lock()
 	read := r.read[ref]
@@ -131,7 +131,7 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 		read = sync.OnceValues(func() (*v1.Secret, error) {
 			data, err := readSecret(ctx, r.client, ref.Namespace, ref.Name)
 			if apierrors.IsForbidden(err) {
-				err = fmt.Errorf("%w, or write --credentials with a file that has the Secret", err)
+				err = fmt.Errorf("%w, or use --credentials with a file that contains the Secret", err)
 			}
 			return &v1.Secret{Data: data}, err
 		})

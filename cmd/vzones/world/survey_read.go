@@ -71,7 +71,7 @@ func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requir
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		if err := rest.Close(ctx); err != nil {
-			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough", "vCenter", open.VCenter)
+			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Logout failed; the session ends after its idle timeout", "vCenter", open.VCenter)
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
@@ -137,7 +137,7 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 		Type: []string{"Datacenter", "ComputeResource", "HostSystem"}, Recursive: true,
 	})
 	if err != nil {
-		return fmt.Errorf("making a container view: %w", err)
+		return fmt.Errorf("creating a container view: %w", err)
 	}
 	r.session.Track(res.Returnval)
 	defer func() {
