@@ -41,10 +41,10 @@
 //	21                        several, and one runs    ambiguous
 //	22                        several may run          ambiguous, if nothing is uncertain
 //
-// A home is shown if a snapshot contains it with the Node's UUID. It is perhaps on if its power state or
-// configuration cannot be read or is not read yet, or if its vCenter cannot be read. A VM may run unless it
-// is off. A VM that was off before its host was disconnected is off in rows 1 to 18, and may run in rows 19
-// to 22, where another match may run.
+// A home is shown if a snapshot contains it with the Node's UUID. It is perhaps on if its power state,
+// configuration or vCenter cannot be read, or is not read yet. A VM may run unless it is off. A VM that was off
+// before its host was disconnected is off in rows 1 to 18, and may run in rows 19 to 22, where another match may
+// run.
 //
 // PowerOf reports a Node as shut down only in row 3. Exists reports an absence only in rows 10 and 17.
 //
@@ -58,6 +58,5 @@
 // of the Node. A Node has outlived its home if it stayed ready while its home was off, for longer than a
 // kubelet can be silent.
 //
-// Equal addresses identify a vCenter: see samevcenter.go. While two addresses report one instance UUID, no
-// Node without a home gets a VM of either (rows 19, 20 and 22).
+// While two addresses report one instance UUID, no Node without a home gets a VM of either (rows 19, 20 and 22).
 package inventory

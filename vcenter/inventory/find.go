@@ -7,11 +7,9 @@ import (
 	"vzones/topology"
 )
 
-// Find returns the VM of a Node according to the table of the package comment. The order in which vCenters
-// were read does not matter. The error is one of:
+// Find returns the VM of a Node according to the table of the package comment. The error is one of:
 //   - topology.ErrAmbiguous: several VMs match equally well.
-//   - topology.ErrUnknown: a vCenter was not read completely, or the VM's details cannot be read. It may wrap
-//     a cause that a person can act on, such as ErrOutside or Unreachable.
+//   - topology.ErrUnknown: a vCenter was not read completely, or the VM's details cannot be read.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. Snapshots may be seconds old.
 func Find(states []State, id Identity) (*Machine, error) {
 	found, err := find(states, id, placement)
@@ -21,8 +19,8 @@ func Find(states []State, id Identity) (*Machine, error) {
 	return found.details(), nil
 }
 
-// PowerOf returns the power state of a Node's VM, or an error of Find. It returns topology.ErrUnknown if the
-// power state cannot be read, or if another VM with the UUID is off too.
+// PowerOf returns the power state of a Node's VM, or an error of Find. The state is also unknown while another VM
+// with the UUID is off.
 func PowerOf(states []State, id Identity) (Power, error) {
 	found, err := find(states, id, shutdown)
 	if err != nil {
@@ -31,8 +29,7 @@ func PowerOf(states []State, id Identity) (Power, error) {
 	return found.details().Power, nil
 }
 
-// Exists returns nil if any VM may be the Node's, even if it is off or ambiguous. Otherwise it returns
-// topology.ErrAbsent or topology.ErrUnknown as Find does.
+// Exists returns nil if any VM may be the Node's, otherwise topology.ErrAbsent or topology.ErrUnknown.
 func Exists(states []State, id Identity) error {
 	if IsIndexed(states, id) {
 		return nil
@@ -41,7 +38,6 @@ func Exists(states []State, id Identity) error {
 	return err
 }
 
-// A question is the purpose of a search: placement for Find, shutdown for PowerOf, existence for Exists.
 type question int
 
 const (
@@ -50,7 +46,6 @@ const (
 	existence
 )
 
-// find returns the match for a Node. Its details are read and fit the Node, except for existence.
 func find(states []State, id Identity, asked question) (match, error) {
 	var found match
 	var err error
@@ -82,7 +77,7 @@ func detailsPending(states []State, m match) error {
 }
 
 // findByName requires a match that is unique across all vCenters. A guest can report any host name, so a match
-// by host name takes no precedence over a match by VM name.
+// by host name takes no precedence.
 func findByName(states []State, id Identity) (match, error) {
 	if err := whyUncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
@@ -121,7 +116,7 @@ func notFound(id Identity) error {
 	return topology.Errorf(topology.ErrAbsent, "no vCenter has a VM with %s: let the account see the VM, or add its vCenter to the configuration", id)
 }
 
-// ambiguous is only a pending error while a match has no details: it may be off or a secondary.
+// ambiguous reports matches without details as pending, because they may be off or secondaries.
 func ambiguous(states []State, id Identity, several []match) error {
 	if i := slices.IndexFunc(several, func(m match) bool { return m.details() == nil }); i >= 0 {
 		return detailsPending(states, several[i])
@@ -140,8 +135,7 @@ func (id Identity) adviceOnCopies(several []match) string {
 	return advice
 }
 
-// IsIndexed reports whether a vCenter's index contains a possible VM of the Node, or the unreadable VM of its
-// record. The VM may be ambiguous or outdated.
+// IsIndexed reports whether a snapshot contains a possible VM of the Node, or the unreadable VM of its record.
 func IsIndexed(states []State, id Identity) bool {
 	for _, s := range states {
 		if s.Snapshot == nil {

@@ -6,23 +6,18 @@ import (
 	"time"
 )
 
-// A Reading is the period during which a vCenter is read without interruption, zero before the first read.
-//
-// A vCenter restored from a backup lacks newer VMs until it has rediscovered them. An outage, a new session,
-// a new address or the time before this process started may hide a restore. So an absence is held back for
-// some time.
+// A Reading is the period during which a vCenter is read without interruption. An interruption may hide that the
+// vCenter was restored from a backup, so an absence is held back (decision 0006).
 type Reading struct {
-	// Since is the start of the reading, zero while the vCenter is not read.
-	Since time.Time
-	// AfterBreak reports whether an interruption in this process preceded the reading.
+	// Since is zero while the vCenter is not read.
+	Since      time.Time
 	AfterBreak bool
 }
 
 // HoldReason is the reason for holding an absence back.
 const HoldReason = "it may lack VMs, as after a restore from a backup"
 
-// MayMissVM reports whether a restore may hide the VM, however long ago the reading began. If this process has
-// seen the VM in its first reading, no restore can have hidden it since.
+// MayMissVM reports whether a restore may hide the VM. It cannot if this process has seen the VM in its first reading.
 func (r Reading) MayMissVM(id Identity) bool { return r.Since.IsZero() || r.AfterBreak || !id.Seen }
 
 // CheckHold returns an error while the absence of a VM is held back.

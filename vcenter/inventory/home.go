@@ -10,10 +10,10 @@ import (
 	"vzones/topology"
 )
 
-// ErrNotShown means that a vCenter neither shows a Node's home nor reports it as gone. NotShown wraps it.
+// ErrNotShown means that a vCenter neither shows a Node's home nor reports it as gone.
 var ErrNotShown = errors.New("the VM is not shown any more")
 
-// NotShown is the error of a Node whose home its vCenter no longer shows. It wraps ErrNotShown.
+// NotShown is an ErrNotShown.
 type NotShown struct {
 	VCenter, ID string
 	// Reply is Unasked, Hidden or Present.
@@ -31,33 +31,28 @@ func (n *NotShown) Error() string {
 	return name + ", which was the VM, is not shown any more, and its vCenter is being asked whether it exists"
 }
 
-// Unwrap returns ErrNotShown.
 func (*NotShown) Unwrap() error { return ErrNotShown }
 
-// A homeState is the state of a home in the table of the package comment.
+// A homeState is a home in the table of the package comment.
 type homeState int
 
 const (
 	noHome homeState = iota
 	homeOn
 	homeOff
-	// homePerhapsOn: the current power state is unknown.
 	homePerhapsOn
-	// homeNotShown: no snapshot shows it, and its vCenter does not report it as gone.
 	homeNotShown
-	// homeGone: its vCenter reports that it does not exist, or is no longer the VM of a Node.
+	// homeGone includes a managed object that is no longer the VM of a Node.
 	homeGone
 	homeRemoved
 )
 
-// home is the managed object in which a Node's VM was last found.
 type home struct {
 	state    homeState
 	lastSeen LastSeen
 	entries  []State
-	// match is the home if a snapshot shows it.
-	match match
-	// mayRun is the reason it may run, in the states homePerhapsOn and homeNotShown.
+	match    match
+	// mayRunReason is set in the states homePerhapsOn and homeNotShown.
 	mayRun error
 }
 
@@ -100,7 +95,6 @@ func (id Identity) home(states []State, fits []match) home {
 	return h
 }
 
-// whyNotGone returns the reason a home that no snapshot shows may exist, nil if its vCenter denies that.
 func (id Identity) whyNotGone(lastSeen LastSeen, entries []State) error {
 	for _, s := range entries {
 		single := []State{s}
@@ -134,7 +128,6 @@ func (id Identity) isShownIn(snap *Snapshot, moid string) bool {
 
 const stillThere = "%s, which was the VM, is still there and may run, and its "
 
-// whyMayRun returns the reason a VM's power state is unknown, nil if it is known.
 func (m match) whyMayRun(states []State) error {
 	details := m.details()
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
@@ -165,8 +158,7 @@ func HomeIsOff(states []State, id Identity) bool {
 	})
 }
 
-// isSameVM reports whether there is evidence that m is the VM last seen elsewhere: the same instance UUID, or
-// an address of the Node that does not float between VMs.
+// isSameVM accepts the instance UUID, and addresses of the Node that do not float between VMs, as evidence.
 func (seen LastSeen) isSameVM(m *Machine, addresses []netip.Addr) bool {
 	if !seen.VM.IsZero() && seen.VM == m.InstanceUUID {
 		return true
@@ -185,8 +177,7 @@ func (seen LastSeen) isSameVM(m *Machine, addresses []netip.Addr) bool {
 	return false
 }
 
-// RecordsOtherVM reports whether the Node's record is of an unreadable VM other than m. While that VM exists, m is
-// not the Node's VM.
+// RecordsOtherVM reports whether the Node's record is of an unreadable VM other than m.
 func RecordsOtherVM(states []State, id Identity, m *Machine) bool {
 	entry := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {

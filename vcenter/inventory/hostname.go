@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// Maximum lengths in bytes of a DNS name and its labels (RFC 1035).
+	// Maximum lengths in bytes of a DNS name and its labels. RFC 1035 (2.3.4) limits a name to 255 octets, two of
+	// which its text form lacks.
 	maxHostName  = 253
 	maxHostLabel = 63
 )
 
-// loopbackNames are the names of loopback addresses in the hosts files of Linux distributions. A guest
-// reports one until it has its own name.
+// loopbackNames are in the hosts files of Linux distributions. A guest reports one until it has its own name.
 var loopbackNames = []string{
 	"localhost", "localhost4", "localhost6",
 	"ip6-localhost", "ip6-loopback", "ipv6-localhost", "ipv6-loopback",
 }
 
-// IsHostName reports whether a name can identify one VM. It is a DNS name in which underscores are valid too.
-// Names of loopback addresses and names of digits and dots, which parse as IPv4 addresses, are invalid.
+// IsHostName reports whether a name can identify one VM. Underscores are valid too; names of loopback addresses,
+// and names of digits and dots, which parse as IPv4 addresses, are not.
 func IsHostName(name string) bool {
 	labels := strings.Split(strings.ToLower(name), ".")
 	first := labels[0]

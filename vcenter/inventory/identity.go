@@ -10,33 +10,29 @@ import (
 	"vzones/topology"
 )
 
-// An Identity contains the properties of a Node that identify its VM.
+// An Identity identifies the VM of a Node.
 type Identity struct {
-	// UUIDs are the possible forms of the BIOS UUID. A VM with any of them matches.
+	// UUIDs are the possible forms of the BIOS UUID.
 	UUIDs []UUID
-	// Name is the Node's name, which applies only if UUIDs is empty.
+	// Name applies only if UUIDs is empty.
 	Name string
-	// Recorded is the VM in the Node's annotation, zero if it has none. The kubelet may have written the
-	// record, so it applies to this Node only. A Node with a record has a UUID.
+	// Recorded is the VM in the Node's annotation, and applies to this Node only (decision 0033). A Node with a
+	// record has a UUID.
 	Recorded topology.Ref
-	// RecordedInstance is the vCenter's instance UUID in the record, empty if it has none.
+	// RecordedInstance is the vCenter's instance UUID in the record, RecordedVM the VM's.
 	RecordedInstance string
-	// RecordedVM is the VM's instance UUID in the record, zero if it has none.
-	RecordedVM UUID
-	// LastSeen is this process's memory of the VM, zero if it never saw the VM.
+	RecordedVM       UUID
+	// LastSeen is this process's memory of the VM.
 	LastSeen LastSeen
 	// IsJoining reports whether the Node is not initialized yet.
-	IsJoining bool
-	// OutlivedHome reports whether the Node stayed ready while its home was off, for longer than a kubelet
-	// can be silent before its Node is not ready.
+	IsJoining    bool
 	OutlivedHome bool
 	Addresses    []netip.Addr
 	// Seen reports whether this process has ever found the VM.
 	Seen bool
 }
 
-// LastSeen records where and when a VM was last seen. Instance and VM are the instance UUIDs of the vCenter
-// and the VM. Unknown fields are zero.
+// LastSeen records where a VM was last seen. Instance and VM are instance UUIDs. Unknown fields are zero.
 type LastSeen struct {
 	VCenter  string
 	ID       string
@@ -46,7 +42,7 @@ type LastSeen struct {
 	VM       UUID
 }
 
-// MachineKey returns a key of the VM that is the same before and after a provider ID rules out one byte order.
+// MachineKey returns a key of the VM that does not depend on the byte order of the UUID.
 func (id Identity) MachineKey() string {
 	if len(id.UUIDs) == 0 {
 		return id.Name
@@ -84,12 +80,9 @@ const (
 
 // IsOtherVM reports whether an unreadable VM is certainly not the Node's VM.
 //
-// In the vCenter of id.LastSeen, it is another VM if both existed there at the same time, or if it arrived later
-// with another name. Otherwise it may be the Node's VM, registered again.
-//
-// In another vCenter, it may be the target of a move, which arrives while the source still exists, and becomes
-// readable before the source disappears. So it is another VM if it arrived after the source was gone, or was
-// unreadable for longer than a move takes.
+// In the last vCenter, both VMs must have existed at the same time, or the unreadable VM must have arrived later
+// with another name. Otherwise it may be the Node's VM, registered again. In another vCenter, it may be the target
+// of a move, so it must have arrived after the source was gone, or be unreadable for longer than a move takes.
 func (id Identity) IsOtherVM(s State, moid string, first FirstSeen) bool {
 	seen := id.LastSeen
 	isLastVCenter := seen.IsIn(s.VCenter, s.Snapshot.Instance)
@@ -120,8 +113,7 @@ func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
 	return !isPath
 }
 
-// lastPlace returns the last place of the VM, zero if unknown. The record takes precedence over the memory of this
-// process, so a restart changes nothing.
+// lastPlace prefers the record to this process's memory, so that a restart changes nothing.
 func (id Identity) lastPlace() LastSeen {
 	if id.Recorded.VCenter != "" {
 		return LastSeen{VCenter: id.Recorded.VCenter, ID: id.Recorded.ID, Instance: id.RecordedInstance, VM: id.RecordedVM}
@@ -132,7 +124,7 @@ func (id Identity) lastPlace() LastSeen {
 // WasFound reports whether the record or this process has found the VM.
 func (id Identity) WasFound() bool { return id.lastPlace().VCenter != "" }
 
-// lastVCenterFirst moves the Node's last vCenter to the front, because messages name it first.
+// lastVCenterFirst sorts the Node's last vCenter first for messages.
 func (id Identity) lastVCenterFirst(states []State) []State {
 	last := id.lastPlace()
 	if last.VCenter == "" || len(states) < 2 {

@@ -2,8 +2,7 @@ package inventory
 
 import "slices"
 
-// InvisibleCategories returns the configured tag categories that no vCenter shows, none if a vCenter cannot
-// be read.
+// InvisibleCategories returns the configured tag categories that no vCenter shows, none if a vCenter is unreadable.
 func InvisibleCategories(states []State) []string {
 	byVCenter := InvisibleByVCenter(states)
 	if len(byVCenter) == 0 {
@@ -20,8 +19,8 @@ func intersection(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// InvisibleByVCenter returns the configured tag categories hidden from the account, by the name of the
-// vCenter's first entry. It returns nil if none is hidden or a vCenter cannot be read.
+// InvisibleByVCenter returns the configured tag categories hidden from the account, by the name of the vCenter's
+// first entry, nil if a vCenter is unreadable.
 func InvisibleByVCenter(states []State) map[string][]string {
 	incomplete := false
 	for _, s := range states {

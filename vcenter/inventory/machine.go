@@ -23,42 +23,38 @@ func (p Power) IsOff() bool { return p == PowerOff || p == PowerSuspended }
 // A Machine contains the details of a Node's VM.
 type Machine struct {
 	Ref topology.Ref
-	// UUID is the BIOS UUID, zero if the configuration cannot be read.
-	UUID UUID
-	// InstanceUUID is config.instanceUuid, zero if it cannot be read. It distinguishes VMs with one BIOS UUID
-	// in a vCenter. A move to another vCenter keeps it; a clone or replica gets a new UUID.
+	// UUID is the BIOS UUID, InstanceUUID config.instanceUuid. They are zero if the configuration cannot be read.
+	UUID         UUID
 	InstanceUUID UUID
 	Name         string
-	// HostName is the guest's host name if IsHostName accepts it, otherwise empty.
+	// HostName is empty unless IsHostName accepts it.
 	HostName string
-	// InventoryPath is "/dc1/vm/folder/name", shorter if ancestors cannot be read. It is one line of bounded
-	// length, because the VM's owner chooses the name.
+	// InventoryPath is e.g. "/dc1/vm/folder/name", shorter if ancestors cannot be read, and of bounded length.
 	InventoryPath string
-	// Datacenter is the inventory path of the datacenter, empty if it cannot be read.
+	// Datacenter is an inventory path, empty if unknown.
 	Datacenter string
 
 	Power Power
 	// WasOff reports whether Power is unknown and the last known state was off.
 	WasOff bool
-	// Secondary reports whether the VM is a Fault Tolerance secondary, with the name and UUID of its primary.
-	// It is never a Node's VM, but while it exists, the VM exists.
+	// Secondary marks a Fault Tolerance secondary, which has its primary's name and UUID and is never a Node's VM.
 	Secondary bool
 
 	CPUs     int32
 	MemoryMB int32
 	// GuestID is the configured guest OS, e.g. "ubuntu64Guest".
 	GuestID string
-	// NICs and their addresses are in the order of VMware Tools' report, empty without a report.
+	// NICs and their addresses are in the order of VMware Tools' report.
 	NICs []NIC
 	// Partial reports whether NICs lacks addresses of interfaces that the guest has created.
 	Partial bool
-	// Refused is the reason NICs is empty despite a report: the guest has too many interfaces.
+	// NICsError means that the report has too many interfaces and is ignored.
 	Refused error
-	// GuestAddress is the address that VMware Tools report without any interface, otherwise the zero Addr.
+	// GuestAddress is the address in a report without interfaces.
 	GuestAddress netip.Addr
-	// Static are the addresses configured in guestinfo.metadata, in its order. The VM may not use them.
+	// Static are the addresses in guestinfo.metadata. The VM may not use them.
 	Static []netip.Addr
-	// Paths lead upwards from the VM, in the order in which placement tries them.
+	// Paths are in the order in which placement tries them.
 	Paths []topology.Path
 }
 

@@ -8,10 +8,9 @@ import (
 )
 
 type match struct {
-	snapshot *Snapshot
-	entry    Entry
-	outside  bool
-	// byHostName reports whether the guest's host name matched instead of the VM's name.
+	snapshot   *Snapshot
+	entry      Entry
+	outside    bool
 	byHostName bool
 }
 
@@ -33,7 +32,6 @@ func listMatches(several []match) string {
 	return quote.Some(names, quote.Most)
 }
 
-// checkUsable returns the reason a unique match cannot be given to the Node, nil if it can.
 func (m match) checkUsable(states []State, id Identity) error {
 	details := m.details()
 	switch {
@@ -49,8 +47,7 @@ func (m match) checkUsable(states []State, id Identity) error {
 	return nil
 }
 
-// matches returns the VMs with a UUID of the Node, in configured order. Without any, it returns the VM of the Node's
-// record if that exists and cannot be read.
+// matches returns the VMs with a UUID of the Node in configured order, otherwise the unreadable VM of its record.
 func matches(states []State, id Identity) []match {
 	var found []match
 	for _, s := range states {
@@ -95,7 +92,7 @@ func (m match) checkPowerKnown(states []State) error {
 }
 
 // onePerMachine returns one match for each VM that several entries of one vCenter show: the highest rank, then the
-// first in the configuration. The order in which entries were read does not matter.
+// first in the configuration.
 func onePerMachine(states []State, found []match) []match {
 	var unique []match
 	for _, m := range found {

@@ -9,13 +9,13 @@ import (
 )
 
 // A vCenter is its configured address. Entries with equal addresses are one vCenter with different accounts or
-// datacenters. Each has its own session, snapshot and state, so that it fails alone. A server reports its instance UUID
-// before any login, so the UUID can only show that two vCenters differ, never that they are the same.
+// datacenters. A server reports its instance UUID before any login, so the UUID can only show that two vCenters
+// differ (decision 0040).
 
 // ErrSharedInstance means that entries with different addresses report one instance UUID.
 var ErrSharedInstance = errors.New("two addresses report one vCenter")
 
-// IsIn reports whether an entry may belong to the vCenter where the VM was last seen. It is no proof: see entries.
+// IsIn reports whether an entry may belong to the vCenter where the VM was last seen.
 func (seen LastSeen) IsIn(vcenter, instance string) bool {
 	if seen.Instance != "" && instance != "" {
 		return seen.Instance == instance
@@ -32,9 +32,8 @@ func (s State) instance() string {
 	return s.Snapshot.Instance
 }
 
-// vCenter returns one entry of the vCenter where the VM was last seen, or the zero State. The entry has the recorded
-// name, unless it reports another instance UUID. If no entry has the name, the instance UUID identifies the renamed
-// entry, provided that only one address reports this UUID.
+// vCenter returns the entry with the recorded name, unless it reports another instance UUID. If no entry has the
+// name, it returns the renamed entry with the instance UUID, provided that only one address reports this UUID.
 func (seen LastSeen) vCenter(states []State) State {
 	if seen.VCenter == "" {
 		return State{}
@@ -66,13 +65,11 @@ func (seen LastSeen) entries(states []State) []State {
 	return entries
 }
 
-// isMatch reports whether m is the managed object last seen in these entries.
 func (seen LastSeen) isMatch(m match, entries []State) bool {
 	return m.entry.ID == seen.ID && StateOf(entries, m.snapshot.VCenter).VCenter != ""
 }
 
-// isSameVCenter reports whether two entries are one vCenter. vCenters behind a shared address differ in their
-// instance UUIDs.
+// isSameVCenter accounts for vCenters behind a shared address, which have different instance UUIDs.
 func (s State) isSameVCenter(other State) bool {
 	if s.VCenter == other.VCenter {
 		return true
@@ -92,8 +89,7 @@ func sharingInstance(states []State, s State) []State {
 	return sharers
 }
 
-// CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID. One vCenter is then
-// a copy of the other, or an impostor.
+// CheckInstance returns an ErrSharedInstance if another address reports the same instance UUID.
 func CheckInstance(states []State, vcenter string) error {
 	s := StateOf(states, vcenter)
 	sharers := sharingInstance(states, s)
@@ -116,8 +112,7 @@ func FirstEntry(states []State, vcenter string) string {
 	return vcenter
 }
 
-// IsSameMachine reports whether m is the VM at a reference that another entry of the same vCenter may show. The
-// instance UUID belongs to the vCenter of the reference.
+// IsSameMachine reports whether m is the VM at ref, possibly in another entry of ref's vCenter.
 func IsSameMachine(states []State, m topology.Ref, ref topology.Ref, instance string) bool {
 	entries := LastSeen{VCenter: ref.VCenter, ID: ref.ID, Instance: instance}.entries(states)
 	return m.ID == ref.ID && StateOf(entries, m.VCenter).VCenter != ""

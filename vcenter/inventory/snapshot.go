@@ -7,43 +7,40 @@ import (
 	"vzones/topology"
 )
 
-// A Snapshot is the immutable content of one vCenter at one time.
+// A Snapshot is the immutable content of one vCenter at one time. Its maps with string keys are keyed by managed
+// object ID, except Names.
 type Snapshot struct {
-	VCenter string
-	// Instance is the vCenter's instance UUID, empty if unknown.
+	VCenter  string
 	Instance string
 	// ReadAt is the time until which it contains every reported change.
 	ReadAt time.Time
-	// Incomplete is the reason VMs may be missing from the index, nil if none can be.
+	// Incomplete is the reason VMs may be missing from the index.
 	Incomplete error
 	// VisibleDatacenters are the inventory paths of the datacenters that the account sees, empty unless
 	// a configured datacenter is missing.
 	VisibleDatacenters []string
 	// Index and Recent contain all VMs of the configured datacenters with a known UUID, templates included.
-	// Recent takes precedence for its UUIDs: see Entries.
+	// Recent takes precedence for its UUIDs.
 	Index, Recent map[UUID][]Entry
-	// Unreadable contains the VMs of the configured datacenters whose UUID was never known, by managed object
-	// ID: inaccessible and orphaned VMs, and clones in their first seconds.
+	// Unreadable contains the VMs of the configured datacenters whose UUID was never known: inaccessible and
+	// orphaned VMs, and clones in their first seconds.
 	Unreadable map[string]FirstSeen
-	// Outside are the sorted IDs of the followed VMs outside the configured datacenters.
+	// Outside are the sorted IDs of Nodes' VMs outside the configured datacenters.
 	Outside []string
-	// Recorded contains the VMs known only from the records on Nodes, by managed object ID. Their UUID was
-	// never known, or they are outside. An entry applies only to Nodes with that record.
+	// Recorded contains the unreadable or outside VMs known only from records on Nodes. An entry applies only to
+	// Nodes with that record.
 	Recorded map[string]Entry
-	// Homes contains the replies about homes that are not shown, by managed object ID.
+	// Homes contains the replies about homes that are not shown.
 	Homes map[string]Reply
-	// Names contains the VMs whose guest host name or own name is the name of a followed Node without a UUID,
-	// by that name. A missing key is not searched for yet.
+	// Names contains the VMs found for each name of a Node without a UUID. A missing name is not searched for yet.
 	Names map[string][]NameEntry
-	// InvisibleCategories are the configured tag categories that do not exist or that the account may not
-	// read, in configured order.
+	// InvisibleCategories are the configured tag categories that do not exist or cannot be read.
 	InvisibleCategories []string
-	// VisibleCategories are all readable categories, sorted, if InvisibleCategories is not empty.
+	// VisibleCategories are all readable categories, sorted, unless InvisibleCategories is empty.
 	VisibleCategories []string
-	// NotPermitted are the sorted ancestors of followed VMs whose tags the account may not read.
+	// NotPermitted are the sorted ancestors of Nodes' VMs whose tags the account may not read.
 	NotPermitted []topology.Ref
-	// Machines contains the details of the followed VMs, by managed object ID. An unreadable VM has only its
-	// name and place.
+	// Machines contains the details of Nodes' VMs. An unreadable VM has only its name and place.
 	Machines map[string]*Machine
 }
 
@@ -69,7 +66,7 @@ type FirstSeen struct {
 	Arrived bool
 }
 
-// An Entry contains everything stored of a VM without a Node.
+// An Entry is a VM in the index.
 type Entry struct {
 	ID       string
 	Template bool
@@ -94,7 +91,6 @@ func (s *Snapshot) Len() int {
 	return n
 }
 
-// isEligible reports whether a VM can be a Node's: neither a template nor a known Fault Tolerance secondary.
 func (s *Snapshot) isEligible(e Entry) bool {
 	m := s.Machines[e.ID]
 	return !e.Template && (m == nil || !m.Secondary)
@@ -103,35 +99,34 @@ func (s *Snapshot) isEligible(e Entry) bool {
 // A NameEntry is a VM found by name.
 type NameEntry struct {
 	Entry
-	// ByHostName reports whether the guest's host name matched, not only the VM's name.
 	ByHostName bool
 }
 
 // State is the immutable current state of one vCenter.
 type State struct {
 	VCenter string
-	// Address is the configured address in canonical form. Entries with equal addresses are one vCenter.
+	// Address is in canonical form.
 	Address  string
 	Snapshot *Snapshot
-	// Err is the reason the vCenter cannot be read. If it is nil, Snapshot contains every reported change. VMs
-	// without a Node may be a poll behind: see watch.Inbox.CatchUp.
+	// Err is the reason the vCenter cannot be read. If it is nil, Snapshot contains every reported change, possibly
+	// a poll late for VMs without a Node.
 	Err error
-	// Outdated reports whether Snapshot must not initialize Nodes, because it was read with another
-	// configuration or the vCenter is about to be read again. Err is set then.
+	// Outdated reports whether Snapshot must not initialize Nodes, because the configuration has changed or the
+	// vCenter is about to be read again.
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether the vCenter was neither read nor failed within a time limit. It may hang, so VMs
-	// of other vCenters are matched without it.
+	// Overdue reports whether the vCenter exceeds the time limit after which other vCenters' VMs are matched without
+	// it.
 	Overdue bool
-	// NextLogin is the time of the next attempt after a rejected or unanswered login, zero if none is pending.
+	// NextLogin is the time of the next attempt after a rejected or unanswered login.
 	NextLogin time.Time
-	// LastContact is the time of the last answer, zero if there was none. Snapshot contains all changes until then.
+	// LastContact is the time of the last answer. Snapshot contains all changes until then.
 	LastContact time.Time
 	TagNames    TagNames
 }
 
-// TagNames is the oldest time at which tag names of the categories were read. Attachments are read more often.
+// TagNames is the oldest time at which tag names of the categories were read.
 type TagNames struct {
 	ReadAt     time.Time
 	Categories []string
@@ -157,7 +152,6 @@ func (s *Snapshot) Ref(id string) topology.Ref {
 	return topology.Ref{VCenter: s.VCenter, Type: "VirtualMachine", ID: id}
 }
 
-// describe returns the VM's inventory path for a message, or its managed object ID if unknown.
 func (s *Snapshot) describe(id string) string {
 	if m := s.Machines[id]; m != nil {
 		return s.Ref(id).Located(m.InventoryPath)

@@ -7,16 +7,15 @@ import (
 )
 
 type lookup struct {
-	states []State
-	id     Identity
-	home   home
-	// matches are the VMs with the Node's UUID in configured order, including the home if it is shown.
+	states  []State
+	id      Identity
+	home    home
 	matches []match
 	// rivals are the matches except the home that may run.
 	rivals []match
 }
 
-// findByUUID returns the match according to the table of the package comment. It may be unusable.
+// findByUUID follows the table of the package comment. The match may be unusable.
 func findByUUID(states []State, id Identity, asked question) (match, error) {
 	l := &lookup{states: states, id: id, matches: matches(states, id)}
 	l.home = id.home(states, l.matches)
@@ -86,8 +85,7 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 	return match{}, ambiguous(states, id, candidates)
 }
 
-// homeState returns the state of the home in the table. A joining Node has no home, but a VM that its kubelet claims
-// keeps other VMs from it while that VM may exist.
+// homeState applies the rules of the package comment for joining Nodes.
 func (l *lookup) homeState() homeState {
 	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.rivals) > 0
 	if l.id.IsJoining && !isKept {
@@ -96,8 +94,7 @@ func (l *lookup) homeState() homeState {
 	return l.home.state
 }
 
-// candidates returns the matches that may run, for a Node without a home. VMs that were off before their host was
-// disconnected are included if another match may run.
+// candidates returns the matches that may run in rows 19 to 22.
 func (l *lookup) candidates() []match {
 	if !slices.ContainsFunc(l.matches, func(m match) bool { return !m.isOff() }) {
 		return nil
@@ -154,7 +151,6 @@ func (l *lookup) checkSuccessor(m match) error {
 		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", name, m)
 }
 
-// checkRunning returns nil if m, the only candidate, runs and is the VM of a Node without a home.
 func (l *lookup) checkRunning(m match) error {
 	err := stillReading(l.states, l.id)
 	if l.isElsewhere(m) {
@@ -169,7 +165,6 @@ func (l *lookup) checkRunning(m match) error {
 	return nil
 }
 
-// checkPerhapsRunning is checkRunning for a VM whose power state is unknown.
 func (l *lookup) checkPerhapsRunning(m match) error {
 	if err := l.checkNothingElse(m); err != nil {
 		return err
@@ -180,7 +175,7 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 	return nil
 }
 
-// checkNothingElse returns nil if there are certainly no candidates besides those found. m is the first.
+// checkNothingElse returns nil if no other candidates can exist.
 func (l *lookup) checkNothingElse(m match) error {
 	err := whyUncertain(l.states, l.id)
 	if err == nil {
@@ -241,7 +236,7 @@ func (l *lookup) noneFound(why error) error {
 	return topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", l.id, why)
 }
 
-// poweredOff is the error of a Node without a home whose matches do not run, nil if one may run.
+// poweredOff returns nil if a match may run.
 func poweredOff(fits []match, id Identity) error {
 	if slices.ContainsFunc(fits, func(m match) bool { return m.details().WasOff }) {
 		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(fits), id)
@@ -257,8 +252,7 @@ func mayNotRun(m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
 }
 
-// secondary returns the name of a Fault Tolerance secondary with one of the UUIDs, or "". It is about to take over if
-// its primary does not exist.
+// secondary returns the name of a Fault Tolerance secondary, which takes over if its primary does not exist.
 func secondary(states []State, uuids []UUID) string {
 	for _, s := range states {
 		if s.Snapshot == nil {

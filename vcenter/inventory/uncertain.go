@@ -12,7 +12,7 @@ import (
 // join is errors.Join on one line.
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
-// joinFew is join for many vCenters. Its text lists only the first few; the error wraps all.
+// joinAbbreviated lists only the first reasons, and wraps all.
 func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
 func incompleteIndexes(states []State) error {
@@ -27,7 +27,6 @@ func incompleteIndexes(states []State) error {
 	return joinFew(reasons)
 }
 
-// whyUnreadable returns the reason the vCenter cannot be read, nil if it can.
 func (s State) whyUnreadable() error {
 	if s.Err == nil && s.Snapshot == nil {
 		return fmt.Errorf("vCenter %q is not read yet: wait, or see the Events of the daemon's Pod", s.VCenter)
@@ -68,8 +67,7 @@ func unreadable(s *Snapshot, ids []string) error {
 	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), suffix)
 }
 
-// whyUncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if it certainly does
-// not exist.
+// whyUncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if there is none.
 func whyUncertain(states []State, id Identity) error {
 	states = id.lastVCenterFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
@@ -90,8 +88,7 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return done || len(id.UUIDs) > 0
 }
 
-// removedVCenter is the error if the vCenter that had the VM is no longer configured, or if its name now
-// belongs to another vCenter.
+// removedVCenter also reports a name that now belongs to another vCenter.
 func removedVCenter(states []State, id Identity) error {
 	lastSeen := id.lastPlace()
 	switch {

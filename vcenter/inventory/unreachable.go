@@ -7,8 +7,7 @@ import (
 
 // Causes of topology.ErrUnknown that need different actions.
 var (
-	ErrOutside = errors.New("in none of the configured datacenters")
-	// ErrUnreachable and ErrLogin are wrapped by Unreachable.
+	ErrOutside     = errors.New("in none of the configured datacenters")
 	ErrUnreachable = errors.New("vCenter unreachable")
 	ErrLogin       = errors.New("login failed")
 	// ErrPoweredOff: the only match is off, and the Node's VM runs or was last found as another VM.
@@ -26,7 +25,6 @@ type Unreachable struct {
 
 func (u *Unreachable) Error() string { return u.Err.Error() }
 
-// Unwrap returns ErrUnreachable, Cause and Err.
 func (u *Unreachable) Unwrap() []error { return []error{ErrUnreachable, u.Cause, u.Err} }
 
 // CheckReachable returns the error of the vCenter as an *Unreachable, nil if it can be read.
@@ -47,8 +45,7 @@ func UnreachableIn(err error) []string {
 	return slices.Compact(vcenters)
 }
 
-// FirstUnreachable returns the first *Unreachable that an error wraps, or nil. The Node's own vCenter comes
-// first.
+// FirstUnreachable returns the first *Unreachable that an error wraps, or nil. The Node's own vCenter comes first.
 func FirstUnreachable(err error) *Unreachable {
 	found := unreachableIn(err)
 	if len(found) == 0 {
@@ -71,7 +68,7 @@ func unreachableIn(err error) (found []*Unreachable) {
 	return found
 }
 
-// A Cause is a short reason a vCenter cannot be read, without the text of the error. [Unreachable] wraps it.
+// A Cause is a short reason a vCenter cannot be read.
 type Cause string
 
 // The causes. The empty Cause is treated as CauseUnreachable.
@@ -89,10 +86,8 @@ const (
 	CauseInternal    Cause = "internal error of the daemon"
 )
 
-// Error implements error.
 func (c Cause) Error() string { return string(c) }
 
-// Unwrap returns ErrLogin if the login failed, otherwise nil.
 func (c Cause) Unwrap() error {
 	if c == CauseCredentials || c == CauseRejected || c == CausePostponed {
 		return ErrLogin
@@ -100,7 +95,7 @@ func (c Cause) Unwrap() error {
 	return nil
 }
 
-// Advice returns the action to take. It is empty if the error contains the advice or nothing is to be done.
+// Advice returns the action to take, empty if the error contains it.
 func (c Cause) Advice() string {
 	switch c {
 	case CauseCredentials, CauseRejected, CausePostponed:

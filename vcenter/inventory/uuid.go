@@ -10,15 +10,14 @@ import (
 	"vzones/internal/quote"
 )
 
-// A UUID is a VM's BIOS UUID as vSphere writes it (config.uuid). It is not unique: clones, restored VMs and
-// both ends of a cross-vCenter move share it.
+// A UUID is a VM's BIOS UUID as vSphere writes it (config.uuid).
 type UUID [16]byte
 
 // MaxUUIDLength is the maximum length in bytes of the text of a UUID, including surrounding characters.
 const MaxUUIDLength = 64
 
-// ParseUUID reads a UUID in any case, with or without braces, dashes and blanks around it. It rejects texts longer
-// than MaxUUIDLength, and all zeros and all ones, which firmware without a UUID reports.
+// ParseUUID accepts any case, braces, missing dashes and surrounding blanks. It rejects all zeros and all ones, which
+// firmware without a UUID reports.
 func ParseUUID(s string) (UUID, error) {
 	if len(s) > MaxUUIDLength {
 		return UUID{}, fmt.Errorf("%s is not a UUID", quote.Value(s))
@@ -41,11 +40,11 @@ func ParseUUID(s string) (UUID, error) {
 // IsZero reports whether u identifies no VM.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
-// String returns the form of vSphere and of provider IDs: lower case with dashes.
+// String returns the form of vSphere and of provider IDs.
 func (u UUID) String() string { return uuid.UUID(u).String() }
 
-// Swapped returns u with its first three fields in the other byte order. SMBIOS 2.6 changed that order, so
-// some guests report 56492e42-22ad-3911-… where vSphere has 422e4956-ad22-1139-….
+// Swapped returns u with its first three fields in the other byte order. SMBIOS encodes them as little-endian since
+// version 2.6 (DSP0134), so some guests report 56492e42-22ad-3911-… where vSphere has 422e4956-ad22-1139-….
 func (u UUID) Swapped() UUID {
 	s := u
 	slices.Reverse(s[0:4])

@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// Accounts record the pending and recently failed logins of a fleet: for each configured entry, and for each
-// account at an address, which several entries may share.
+// Accounts record the pending and recently failed logins of each entry and of each account at an address.
 type Accounts struct {
 	limits LoginLimits
 
 	mu sync.Mutex
-	// used is keyed by *LoginThrottle and by account.
+	// records is keyed by *LoginThrottle and by account.
 	used map[any]*accountUse
-	// ended is closed and replaced when a login ends.
+	// loginEnded is closed and replaced when a login ends.
 	ended chan struct{}
 }
 
@@ -37,7 +36,6 @@ func accountOf(l login) account {
 	return account{l.host, cmp.Or(l.creds.User, l.creds.Certificate, l.creds.SessionManagerURL)}
 }
 
-// check returns a *postponedError if one of these throttles or accounts must wait.
 func (a *Accounts) check(now time.Time, keys ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +57,6 @@ func (a *Accounts) checkLocked(now time.Time, keys []any) error {
 	return nil
 }
 
-// begin records a pending login, or returns the error of check.
 func (a *Accounts) begin(now time.Time, keys ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"vzones/config"
 )
 
-// newSOAPClient contacts nothing. Clients that govmomi derives from it share its proxy and trust.
 func newSOAPClient(cfg *config.VCenter, tr *trust, timeout time.Duration) *soap.Client {
 	u := &url.URL{
 		Scheme: "https",
@@ -27,7 +26,7 @@ func newSOAPClient(cfg *config.VCenter, tr *trust, timeout time.Duration) *soap.
 	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
 	limited := prepare(t, tr.tlsConfig(cfg.Server), timeout)
 	c.Transport = limited
-	// Clients that govmomi derives have their own default transport, without connections of its own.
+	// Clients that govmomi derives use the default transport.
 	c.DefaultTransport().RegisterProtocol("https", limited)
 	c.DefaultTransport().RegisterProtocol("http", limited)
 	return c
@@ -48,8 +47,7 @@ type Unauthenticated struct {
 	// Client opens a connection for each request and follows no redirect.
 	Client *http.Client
 	URL    *url.URL
-	// Proxy is nil if there is none.
-	Proxy *url.URL
+	Proxy  *url.URL
 }
 
 // NewUnauthenticated contacts nothing. An error is about the configured trust or the environment's proxy.

@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// createdMax limits the objects that cannot be destroyed. Abandoning the session destroys them.
+// maxUndestroyable is the number of objects that may stay undestroyed before a new login, which destroys them.
 const createdMax = 50
 
 type createdObjects struct {
@@ -58,7 +58,7 @@ func (s *Session) Destroy(ctx context.Context, ref types.ManagedObjectReference)
 	return nil
 }
 
-// DestroyAll destroys all tracked objects. Objects that the vCenter fails to destroy stay tracked.
+// DestroyAll destroys all tracked objects.
 func (s *Session) DestroyAll(ctx context.Context) error {
 	var failed error
 	for _, ref := range s.tracked() {

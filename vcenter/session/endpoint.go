@@ -17,7 +17,7 @@ import (
 
 // An Observer is notified of calls and logins, concurrently. Its methods must not block.
 type Observer interface {
-	// Requested follows each remote call. The call is a SOAP method or a name from a closed set.
+	// Requested follows each remote call, whose name is from a closed set.
 	Requested(vcenter, call string, took time.Duration, err error)
 	LoggedIn(vcenter string, err error)
 }
@@ -30,8 +30,7 @@ type Options struct {
 	InFlight int
 	Throttle *LoginThrottle
 	Observer Observer
-	// Guard turns panics in calls into errors.
-	Guard *faults.Guard
+	Guard    *faults.Guard
 }
 
 // An Endpoint calls one vCenter at one address. It is safe for concurrent use.
@@ -46,14 +45,13 @@ type Endpoint struct {
 
 	// cfg is replaced and never changed, because clients in use refer to it.
 	cfg atomic.Pointer[config.VCenter]
-	// legacyLogin reports whether the next REST login tries /rest first. It changes after a response that may
-	// mean a missing path instead of a wrong password, so that each attempt sends the password once.
+	// legacyLogin selects /rest for the next REST login. It changes if the response may mean a missing path, so that
+	// each attempt sends the password only once.
 	legacyLogin atomic.Bool
 	// The renewals outlive each open session.
 	soapRenewal, restRenewal renewal
-	// lastAnswer has a monotonic reading.
-	lastAnswer atomic.Pointer[time.Time]
-	// certificateExpiry is the expiry of the last certificate in Unix seconds.
+	lastAnswer               atomic.Pointer[time.Time]
+	// certificateExpiry is in Unix seconds, 0 if unknown.
 	certificateExpiry atomic.Int64
 }
 
@@ -85,7 +83,7 @@ func (e *Endpoint) LastAnswer() time.Time {
 	return time.Time{}
 }
 
-// CertificateExpiry returns the expiry of the vCenter's last certificate, zero if unknown or not applicable.
+// CertificateExpiry returns the expiry of the vCenter's last certificate, zero if unknown or not verified.
 func (e *Endpoint) CertificateExpiry() time.Time {
 	if seconds := e.certificateExpiry.Load(); seconds != 0 {
 		return time.Unix(seconds, 0)

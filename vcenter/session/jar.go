@@ -22,7 +22,6 @@ type sessionJar struct {
 
 func newSessionJar(host string) *sessionJar { return &sessionJar{host: host} }
 
-// SetCookies implements http.CookieJar.
 func (j *sessionJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	if !j.isForHost(u) {
 		return
@@ -41,7 +40,6 @@ func (j *sessionJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	}
 }
 
-// Cookies implements http.CookieJar.
 func (j *sessionJar) Cookies(u *url.URL) []*http.Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// readTypes are the types of the properties that vzones reads and of a token's conditions. Basic types such as
-// xsd:string are always known.
+// readTypes are the types of the properties and token conditions that vzones reads. Basic types are always known.
 var readTypes = map[string]struct{}{
 	"ManagedObjectReference":            {},
 	"OptionValue":                       {},
@@ -25,7 +24,7 @@ var readTypes = map[string]struct{}{
 	"BaseCondition":                     {},
 }
 
-// ClusterGroups is the part of a ClusterConfigInfoEx that vzones reads. The decoder skips the other fields.
+// ClusterGroups is the part of a ClusterConfigInfoEx that vzones reads.
 type ClusterGroups struct {
 	Group []types.BaseClusterGroupInfo `xml:"group"`
 }

@@ -23,8 +23,7 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// Open makes one login attempt. NextAttempt of its error is the time of the next. If the context is done during
-// the login, Open waits up to a second for the session in order to close it.
+// Open makes one login attempt. If its context ends, it waits up to a second for a new session in order to close it.
 func Open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Session, error) {
 	s, err := open(ctx, e, creds)
 	if !notAttempted(err) {
@@ -96,7 +95,6 @@ func (s *Session) openSOAP(ctx context.Context) error {
 	}
 }
 
-// openByToken logs in with a holder-of-key SAML token.
 func (s *Session) openByToken(ctx context.Context) error {
 	if err := s.tokens.find(ctx, s.vim.ServiceContent, s.soap); err != nil {
 		return err
@@ -106,8 +104,7 @@ func (s *Session) openByToken(ctx context.Context) error {
 		return err
 	}
 	header := soap.Header{Security: signer}
-	// vCenter rejects LoginByToken if the action names a version that it does not list, such as govmomi's version
-	// on an older vCenter.
+	// vCenter rejects LoginByToken if the action names a version that it does not list, such as a newer one.
 	if version, err := s.apiVersion(ctx); err == nil {
 		header.Action = "urn:" + vim25.Namespace + "/" + version
 	}
@@ -122,7 +119,7 @@ func (e *Endpoint) loginRoundTripper(next soap.RoundTripper) soap.RoundTripper {
 	})
 }
 
-// openSession makes a call that opens a session. An unknown outcome is an *unansweredError.
+// openSession returns an *unansweredError if the outcome is unknown.
 func (e *Endpoint) openSession(ctx context.Context, name string, call func(context.Context) error) error {
 	began := time.Now()
 	sent, err := e.sendCredentials(ctx, name, call)
@@ -149,8 +146,8 @@ func (e *Endpoint) sendCredentials(ctx context.Context, name string, call func(c
 	return sent.Load(), err
 }
 
-// isFinalAnswer reports whether an error is the server's own answer, not a gateway's. For the REST API, it also rules
-// out a password check and a new session.
+// isFinalAnswer reports whether an error is the server's own answer, and not a gateway's. It also rules out a new
+// REST session.
 func isFinalAnswer(err error) bool {
 	if slices.Contains([]rest.Class{rest.NoSuchPath, rest.NotFound, rest.Busy}, rest.ClassOf(err)) {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)

@@ -11,15 +11,13 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// ErrRejected means that a vCenter rejects the credentials. Frequent attempts would lock the account.
+// ErrRejected means that a vCenter rejects the credentials.
 var ErrRejected = faults.ErrRejected
 
-// A rejection is an ErrRejected with its cause and the action to take.
 type rejection string
 
 func (r rejection) Error() string { return string(r) }
 
-// Is reports whether target is ErrRejected.
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
@@ -34,7 +32,6 @@ const (
 	restCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
 )
 
-// asRejection returns the rejection for a login fault, otherwise err. PasswordExpired is an InvalidLogin.
 func asRejection(err error, invalidLogin rejection) error {
 	if faults.Is[*types.PasswordExpired](err) {
 		return passwordExpired
@@ -52,16 +49,13 @@ func asRejection(err error, invalidLogin rejection) error {
 	return err
 }
 
-// A postponedError delays the next login. Its text contains no time of day, so that repeated Events and conditions
-// stay the same.
+// A postponedError delays the next login. Its text contains no time of day, so that repeated Events stay the same.
 type postponedError struct {
 	err error
-	// nextAttempt is the time of the next attempt, zero if another login must end first.
+	// nextAttempt is zero if another login must end first.
 	nextAttempt time.Time
 	// delays is zero if the last attempt had other credentials.
-	delays delays
-	// wasAttempted reports whether the error is from an attempt, wasUnanswered whether the last attempt was
-	// unanswered.
+	delays                      delays
 	wasUnanswered, wasAttempted bool
 }
 
@@ -93,7 +87,7 @@ func (d delays) String() string {
 
 func (p *postponedError) Unwrap() error { return p.err }
 
-// NextAttempt returns the time at which a failed login is retried, zero if not postponed.
+// NextAttempt returns the time at which a failed login may be retried, zero if not postponed.
 func NextAttempt(err error) time.Time {
 	var p *postponedError
 	if errors.As(err, &p) {

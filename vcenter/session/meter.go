@@ -18,28 +18,27 @@ func (m *jsonMeter) add(p []byte) {
 
 func (m *jsonMeter) size() (parts, depth int) { return m.parts, 0 }
 
-// An xmlState is the lexical context of the next byte.
 type xmlState int
 
 const (
-	inText        xmlState = iota
-	afterAngle             // after "<"
-	inTag                  // in a start tag
-	inSingle               // in a value of an attribute in single quotes
-	inDouble               // in a value of an attribute in double quotes
-	inEndTag               // in an end tag
-	inInstruction          // in a processing instruction
-	afterBang              // after "<!"
-	afterBangDash          // after "<!-"
+	inText     xmlState = iota
+	afterAngle          // after "<"
+	inTag
+	inSingle
+	inDouble
+	inEndTag
+	inInstruction
+	afterBang     // after "<!"
+	afterBangDash // after "<!-"
 	inComment
 	inCDATA
-	inDirective // after a document type, to the end of the document
+	inDirective
 )
 
 // An xmlMeter is no parser. It relies on the decoder to reject malformed documents.
 type xmlMeter struct {
 	state            xmlState
-	beforeLast, last byte // the two preceding bytes in the states that need them
+	beforeLast, last byte
 	parts            int
 	depth, deepest   int
 }

@@ -9,11 +9,10 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// A renewal replaces a session that brings nothing useful although the server answers, because not every vCenter
-// reports the end of a session. The zero value is a healthy session.
+// A renewal decides when to replace a useless session, because not every vCenter reports the end of a session.
 type renewal struct {
 	mu sync.Mutex
-	// at is the time of the replacement, zero while the session is healthy.
+	// dueAt is zero while the session is healthy.
 	dueAt    time.Time
 	replaced int
 }

@@ -33,17 +33,15 @@ type REST struct {
 	soap     *soap.Client
 	creds    credentials.Credentials
 	tokens   *tokenService
-	// isESXi reports whether the server is an ESXi host without a REST API.
-	isESXi bool
+	isESXi   bool
 
-	// client is nil until logged in, login is nil unless pending.
 	client *rest.Client
 	login  *restLogin
 	// hasSucceeded reports whether With has succeeded since the login.
 	hasSucceeded bool
 }
 
-// A restLogin runs in its own goroutine. After wait returns, client is logged in if err is nil.
+// A restLogin sets client and err before wait returns.
 type restLogin struct {
 	client *rest.Client
 	err    error
@@ -54,12 +52,10 @@ type restLogin struct {
 // Credentials returns the credentials of the SOAP session.
 func (r *REST) Credentials() credentials.Credentials { return r.creds }
 
-// isCloned reports whether the SOAP session was cloned and is the REST session too.
 func (r *REST) isCloned() bool { return r.creds.SessionManagerURL != "" }
 
-// With calls f with a logged-in client. If the server has forgotten the session, or the session was useless for
-// long, With logs in again and repeats f once. A slow login continues in the background for the next With. f must
-// not call With. Only a success of f makes the session useful, because some calls succeed without a valid session.
+// With calls f with a logged-in client. If the server has forgotten the session, With logs in again and repeats f
+// once. A slow login continues in the background for the next With. f must not call With.
 func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	if r.client == nil {
 		if err := r.logIn(ctx); err != nil {
@@ -81,7 +77,7 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 	return err
 }
 
-// Do makes one remote call: see [Endpoint.Do].
+// Do makes one remote call.
 func (r *REST) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	return r.endpoint.Do(ctx, name, call)
 }
@@ -188,7 +184,7 @@ func (r *REST) Wait() error {
 
 // Close ends a session of NewREST, after a pending login.
 func (r *REST) Close(ctx context.Context) error {
-	_ = r.Wait() // without a login there is nothing to end
+	_ = r.Wait()
 	return r.close(ctx)
 }
 

@@ -11,11 +11,9 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// pageSize is the requested number of objects on a page of results.
 const pageSize = 1000
 
-// Retrieve reads properties page by page and calls each once for each object. It reduces the page size after a
-// LargeAnswer.
+// Retrieve reads properties page by page and calls visit once for each object.
 func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, visit func(*types.ObjectContent)) error {
 	seen := make(map[types.ManagedObjectReference]bool)
 	size := int32(pageSize)
@@ -29,7 +27,6 @@ func (s *Session) Retrieve(ctx context.Context, spec types.PropertyFilterSpec, v
 	}
 }
 
-// retrieve hands over the objects that are not in seen, and adds them to it.
 func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, visit func(*types.ObjectContent)) error {
 	if s.unpaged.Load() {
 		return s.retrieveAtOnce(ctx, spec, size, seen, visit)
@@ -70,8 +67,8 @@ func (s *Session) retrieve(ctx context.Context, spec types.PropertyFilterSpec, s
 	return nil
 }
 
-// retrieveAtOnce reads properties without pages, for size objects of the specification at once. Some vCenters
-// (7.0.3.2 to 8.0.2) require System.Read on the root folder for further pages only.
+// retrieveAtOnce requests no pages, because some vCenters (7.0.3.2 to 8.0.2) require System.Read on the root folder
+// for further pages.
 func (s *Session) retrieveAtOnce(ctx context.Context, spec types.PropertyFilterSpec, size int32, seen map[types.ManagedObjectReference]bool, visit func(*types.ObjectContent)) error {
 	for chunk := range slices.Chunk(spec.ObjectSet, int(size)) {
 		spec.ObjectSet = chunk

@@ -14,7 +14,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// roundTripper repeats requests after network errors, up to the configured number of attempts.
+// roundTripper repeats requests after network errors.
 func (e *Endpoint) roundTripper(next soap.RoundTripper) soap.RoundTripper {
 	return roundTrip(func(ctx context.Context, req, res soap.HasFault) (err error) {
 		for range max(e.cfg.Load().RoundTrips, 1) {
@@ -40,8 +40,7 @@ func (e *Endpoint) longPoll(next soap.RoundTripper, timeout time.Duration) soap.
 	})
 }
 
-// send sends a SOAP request. It returns an error for an empty envelope, because govmomi and its callers
-// dereference the result.
+// send rejects an empty envelope, because govmomi and its callers dereference the result.
 func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) error {
 	if err := next.RoundTrip(ctx, req, res); err != nil {
 		return err
@@ -55,7 +54,6 @@ func send(ctx context.Context, next soap.RoundTripper, req, res soap.HasFault) e
 	}
 	if returned := answer.Elem().FieldByName("Returnval"); returned.IsValid() {
 		if ref, ok := returned.Interface().(types.ManagedObjectReference); ok {
-			// The session tracks the created object by this reference.
 			return faults.CheckRef(ref)
 		}
 	}
@@ -68,7 +66,6 @@ func (f roundTrip) RoundTrip(ctx context.Context, req, res soap.HasFault) error 
 	return f(ctx, req, res)
 }
 
-// method returns the SOAP method of a request, after which govmomi names the type of the body.
 func method(req soap.HasFault) string {
 	return strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 }

@@ -31,7 +31,7 @@ type Session struct {
 	// unpaged reports whether the account may not read further result pages.
 	unpaged atomic.Bool
 
-	// created are objects to destroy before they are replaced. The server destroys them with the session.
+	// The server destroys the created objects with the session.
 	created createdObjects
 }
 
@@ -92,7 +92,7 @@ func (s *Session) Classify(err error) error {
 	return err
 }
 
-// Close logs out of both sessions concurrently, because either of their services may hang.
+// Close logs out of both sessions concurrently, because either service may hang.
 func (s *Session) Close(ctx context.Context) error {
 	var soap, rest error
 	var g sync.WaitGroup

@@ -44,12 +44,11 @@ type sessionManager struct {
 	token config.Password
 }
 
-// ticket requests a ticket for one login. Its errors contain no token, no ticket and no secret of the URL.
+// ticket requests a ticket for one login. Its errors contain no secret.
 func (m sessionManager) ticket(ctx context.Context, tr *trust, timeout time.Duration) (config.Password, error) {
 	none := config.Password{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil {
-		// The error contains the URL.
 		return none, errors.New("the session manager's address is not a valid URL")
 	}
 	if err := credentials.CheckURL(m.url); err != nil {

@@ -17,18 +17,15 @@ const failuresMax = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
-	// At most Failures logins may be pending or have failed within Window, with any credentials at any API; 2
-	// within 180 s if zero. By default vCenter locks an account after five failures.
+	// At most Failures logins may be pending or have failed within Window, with any credentials at any API. By
+	// default vCenter locks an account after five failures in 180 s.
 	Window   time.Duration
 	Failures int
-	// RejectedMin and RejectedMax bound the delay after a rejection; 5 and 30 minutes if zero.
-	RejectedMin, RejectedMax time.Duration
-	// UnansweredMin and UnansweredMax bound the delay after an unanswered login; 2 and 15 minutes if zero.
+	// Bounds of the delays after a rejection, after an unanswered login, and before a useless session is replaced.
+	RejectedMin, RejectedMax     time.Duration
 	UnansweredMin, UnansweredMax time.Duration
-	// RenewMin and RenewMax bound the time until a useless session is replaced; 2 and 30 minutes if zero.
-	RenewMin, RenewMax time.Duration
-	// Queue is for callers that never retry. A login waits for pending logins of its account, and a REST call
-	// for its login.
+	RenewMin, RenewMax           time.Duration
+	// Queue lets logins wait for pending logins of the account. It is for callers that never retry.
 	Queue bool
 }
 
@@ -60,8 +57,8 @@ type login struct {
 	creds credentials.Credentials
 }
 
-// A LoginThrottle prevents account lockout. It decides when credentials may be sent to one vCenter again. It is safe
-// for concurrent use. Each login calls begin and end. Credentials at one API are in one of these states:
+// A LoginThrottle decides when credentials may be sent to one vCenter again, so that no account is locked
+// (decision 0023). It is safe for concurrent use. Credentials at one API are in one of these states:
 //
 //	state       meaning                              next        event
 //	accepted    nothing is recorded, they may be     rejected    the API rejects them
@@ -75,8 +72,7 @@ type login struct {
 //	            as long each time                    accepted    the API accepts them; the SOAP API
 //	                                                             accepts other credentials
 //
-// A new address resets all of them to accepted. In addition, at most two logins for the entry or its account may be
-// pending or have failed within 180 s, with any credentials at any API.
+// A new address resets all of them to accepted. LoginLimits.Failures applies in every state.
 type LoginThrottle struct {
 	limits LoginLimits
 	// accounts survive a new address, which may be another name of the same vCenter.
@@ -94,25 +90,23 @@ type failure struct {
 	// broken includes a first broken connection, which unanswered does not.
 	rejected, unanswered, broken int
 	wasUnanswered                bool
-	// wasRejected reports whether any attempt was rejected.
-	wasRejected bool
-	// err is the last result, until the time of the next attempt.
-	err         error
-	nextAttempt time.Time
-	delays      delays
+	wasRejected                  bool
+	err                          error
+	nextAttempt                  time.Time
+	delays                       delays
 }
 
-// NewLoginThrottle returns a throttle for one vCenter. Nil accounts stand for its own.
+// NewLoginThrottle returns a throttle for one vCenter. It creates accounts if they are nil.
 func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 	return &LoginThrottle{limits: limits.withDefaults(), accounts: cmp.Or(accounts, NewAccounts(limits))}
 }
 
-// Offer sets the configured credentials. Its error is nil if they may be sent to the SOAP API now; otherwise
-// NextAttempt returns the time. inUse are the credentials of the open session, or empty.
+// Offer sets the configured credentials, and returns nil if they may be sent to the SOAP API now. inUse are the
+// credentials of the open session, or empty.
 //
 // Changed credentials may be valid by now, so their rejection is forgotten; while a session is open, only the REST
-// API's. A new revision of the same credentials forgets all their rejections. Offering the session's credentials
-// forgets all other rejections. Unanswered logins stay.
+// API's. A new revision of the same credentials forgets all their rejections, and offering the session's credentials
+// all other rejections. Unanswered logins stay.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +141,7 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	return t.accounts.begin(now, t, accountOf(l))
 }
 
-// beginQueued waits for pending logins if LoginLimits.Queue is set, until the timeout.
+// beginQueued waits for pending logins if LoginLimits.Queue is set.
 func (t *LoginThrottle) beginQueued(ctx context.Context, l login, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -240,8 +234,8 @@ func (t *LoginThrottle) forget(isForgotten func(*failure) bool) {
 	t.failures = slices.DeleteFunc(t.failures, isForgotten)
 }
 
-// Rejected reports whether an API has rejected credentials and accepted none since. The REST API is ignored
-// unless withREST is set, because nothing logs in to an unused API.
+// Rejected reports whether an API has rejected credentials and accepted none since. The REST API is ignored unless
+// withREST is set.
 func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

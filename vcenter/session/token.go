@@ -14,7 +14,6 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-// A tokenService issues SAML tokens for a certificate.
 type tokenService struct {
 	endpoint *Endpoint
 	creds    credentials.Credentials
@@ -22,10 +21,8 @@ type tokenService struct {
 	client *sts.Client
 }
 
-// find gets the token service from the vCenter's lookup service, or assumes its default path. The service
-// shares the transport and trust of the SOAP client.
+// find gets the token service from the vCenter's lookup service, or assumes its default path.
 func (t *tokenService) find(ctx context.Context, content types.ServiceContent, sc *soap.Client) error {
-	// These requests are observed as one call.
 	bare := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
 	err := t.endpoint.Do(ctx, "token service: find", func(ctx context.Context) (err error) {
 		t.client, err = sts.NewClient(ctx, bare)
@@ -62,8 +59,7 @@ func (t *tokenService) issue(ctx context.Context) (*sts.Signer, error) {
 	return signer, nil
 }
 
-// isCertificateRejected reports a WS-Trust FailedAuthentication. Other faults are about the request, such as clock
-// skew.
+// isCertificateRejected reports a WS-Trust FailedAuthentication. Other faults are about the request.
 func isCertificateRejected(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if soap.IsSoapFault(err) {

@@ -31,7 +31,7 @@ const LargeAnswer = faults.RejectedAnswer("the answer has more than 4 MiB or 100
 
 const deepAnswer = faults.RejectedAnswer("the answer is nested more than 256 levels deep: is it a vCenter that answers?")
 
-// A transport limits answers and follows no redirect, whatever the client's policy.
+// A transport limits answers and follows no redirect.
 type transport struct {
 	*http.Transport
 	large chan struct{}
@@ -42,7 +42,7 @@ func newTransport(t *http.Transport) *transport {
 	return &transport{t, make(chan struct{}, 1)}
 }
 
-// RoundTrip implements http.RoundTripper. A redirect is a [faults.RejectedAnswer].
+// RoundTrip returns a [faults.RejectedAnswer] for a redirect.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.Transport.RoundTrip(req)
 	if err != nil {
@@ -69,7 +69,7 @@ func redirected(from *url.URL, location string, status int) error {
 		from.Host, to, status, http.StatusText(status)))
 }
 
-// An answer is a response body. It belongs to one goroutine.
+// An answer belongs to one goroutine.
 type answer struct {
 	io.ReadCloser
 	done    <-chan struct{}

@@ -14,10 +14,10 @@ import (
 	"vzones/config"
 )
 
-// A trust decides which certificates are accepted. A change applies to new connections.
+// A trust decides which certificates new connections accept.
 type trust struct {
 	current atomic.Pointer[trustSettings]
-	// expiry receives the expiry of the vCenter's certificate in Unix seconds, 0 if not applicable. May be nil.
+	// expiry receives the expiry of the vCenter's certificate in Unix seconds. May be nil.
 	expiry *atomic.Int64
 }
 
@@ -34,7 +34,6 @@ func newTrust(cfg *config.VCenter) (*trust, error) {
 	return t, t.set(cfg)
 }
 
-// set leaves the trust unchanged on an error.
 func (t *trust) set(cfg *config.VCenter) error {
 	a := &trustSettings{vcenter: cfg.Name, insecure: cfg.Insecure, thumbprint: cfg.Thumbprint, trustAt: cfg.TrustAt, ca: cfg.CA}
 	if len(cfg.CA) > 0 {
@@ -51,8 +50,7 @@ func (t *trust) set(cfg *config.VCenter) error {
 	return nil
 }
 
-// tlsConfig verifies servers against the configured CA, or the system's CAs. A configured thumbprint is accepted too,
-// as in the incumbent. The host is the default server name.
+// tlsConfig accepts the configured thumbprint besides the configured or the system's CAs, as the CPI does.
 func (t *trust) tlsConfig(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
 		expiry, err := t.current.Load().verify(cs, host)
@@ -64,8 +62,8 @@ func (t *trust) tlsConfig(host string) *tls.Config {
 	})
 }
 
-// verifying sets a custom verification, because the standard verification can neither accept a pinned certificate
-// nor report a rejected one.
+// verifying replaces the standard verification, which can neither accept a pinned certificate nor report a rejected
+// one.
 func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -74,8 +72,8 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 	}
 }
 
-// verify returns the expiry in Unix seconds, 0 if there is none. A server called by IP address needs a certificate
-// for host, because ServerName is empty then. This includes token services and proxies.
+// verify returns the expiry in Unix seconds, 0 if there is none. Any server called by IP address needs a certificate
+// for host, because ServerName is empty then.
 func (a *trustSettings) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
 	switch {
@@ -85,7 +83,7 @@ func (a *trustSettings) verify(cs tls.ConnectionState, host string) (int64, erro
 	return a.chain(cs, host, a.roots)
 }
 
-// chain returns the expiry of the chain that is valid for the longest time. Nil roots are the system's CAs.
+// chain returns the expiry of the longest valid chain. Nil roots are the system's CAs.
 func (a *trustSettings) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
@@ -116,8 +114,8 @@ func matchesThumbprint(c *x509.Certificate, thumbprint string) bool {
 	return thumbprint != "" && (thumbprint == soap.ThumbprintSHA1(c) || thumbprint == soap.ThumbprintSHA256(c))
 }
 
-// managerTLSConfig always verifies a session manager, because it receives a bearer token: against the system's CAs and the
-// configured CA. insecureFlag and thumbprint apply only to the vCenter's certificate.
+// managerTLSConfig always verifies a session manager, which receives a bearer token, against the system's CAs and the
+// configured CA.
 func (t *trust) managerTLSConfig(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error { return t.current.Load().verifyManager(cs, host) })
 }
@@ -134,7 +132,7 @@ func (a *trustSettings) verifyManager(cs tls.ConnectionState, host string) error
 	var untrusted *UntrustedError
 	if errors.As(err, &untrusted) {
 		untrusted.manager = "the session manager " + host + " of vCenter " + strconv.Quote(a.vcenter)
-		if untrusted.Server != strings.TrimSuffix(host, ".") { // a proxy that is spoken to with TLS
+		if untrusted.Server != strings.TrimSuffix(host, ".") { // a TLS proxy
 			untrusted.manager = untrusted.Server + ", on the way to " + untrusted.manager + ","
 		}
 		if a.insecure || a.thumbprint != "" {

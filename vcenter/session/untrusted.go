@@ -32,7 +32,6 @@ type UntrustedError struct {
 // Cause implements the interface of faults.CauseOf.
 func (*UntrustedError) Cause() inventory.Cause { return inventory.CauseUntrusted }
 
-// Error describes the reason, the action and the certificate on one line.
 func (e *UntrustedError) Error() string {
 	c := e.Certificate
 	fingerprint := "SHA-256 " + soap.ThumbprintSHA256(c)
@@ -51,7 +50,6 @@ func (e *UntrustedError) Error() string {
 		e.distrusted(), thumbprintNote, e.reason(time.Now()), place, fingerprint, quoted(credentials.DistinguishedName(c.Subject)), quoted(credentials.DistinguishedName(c.Issuer)), formatTime(c.NotBefore), formatTime(c.NotAfter))
 }
 
-// Unwrap returns the error of package x509.
 func (e *UntrustedError) Unwrap() error { return e.err }
 
 func (e *UntrustedError) distrusted() string {
@@ -119,7 +117,6 @@ func quoted(s string) string {
 
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// withoutRequest strips the request from the error of an untrusted certificate.
 func withoutRequest(err error) error {
 	var untrusted *UntrustedError
 	if errors.As(err, &untrusted) {

@@ -31,7 +31,6 @@ func (s *Session) apiVersion(ctx context.Context) (version string, err error) {
 }
 
 // APIVersion returns the version of the vSphere API in the answer to a request for /sdk/vimServiceVersions.xml.
-// The caller closes the body.
 func APIVersion(res *http.Response) (string, error) {
 	if res.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("it answers with HTTP status %d", res.StatusCode)
