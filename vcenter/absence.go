@@ -34,7 +34,7 @@ func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error 
 	}
 	_ = g.Wait()
 	if f.vcenters.Load() != vcenters {
-		errs = append(errs, topology.Errorf(topology.ErrUnknown, "the configuration has changed meanwhile: the search begins again"))
+		errs = append(errs, topology.Errorf(topology.ErrUnknown, "the configuration changed during the search: retrying"))
 	}
 	return joinAnswers(errs)
 }
@@ -43,7 +43,7 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 	published := v.status.Load()
 	s := v.sessionOf(published)
 	if s == nil {
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to: see the Events of the daemon's Pod", v.name)
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: not logged in: see the Events of the daemon's Pod", v.name)
 	}
 	if err := v.checkHold(ctx, s, published.reading, id); err != nil {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
@@ -60,7 +60,7 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 		ref, u, err := v.withUUID(ctx, s, id.UUIDs)
 		switch {
 		case ref != nil:
-			return fmt.Errorf("%s has UUID %s, though the list of VMs lacks it: it is read again", topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
+			return fmt.Errorf("%s has UUID %s but is missing from the list of VMs: reading it again", topology.Ref{VCenter: v.name, Type: ref.Type, ID: ref.Value}.Located(""), u)
 		case err != nil:
 			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", v.name, faults.Printable{Err: err})
 		}
@@ -82,7 +82,7 @@ func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	if err := v.inbox.CatchUp(ctx); err != nil {
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q: its changes are not read within %v: it is searched again", v.name, catchUpTimeout)
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: changes were not read within %v: retrying the search", v.name, catchUpTimeout)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (v *vCenter) inParallel(ctx context.Context, errs []error, f func(int) erro
 	var g errgroup.Group
 	for i := range errs {
 		g.Go(func() error {
-			errs[i] = v.guard.Run(ctx, "asking whether the VM is there", func() error { return f(i) })
+			errs[i] = v.guard.Run(ctx, "checking whether the VM exists", func() error { return f(i) })
 			return nil
 		})
 	}
@@ -125,13 +125,13 @@ func (v *vCenter) confirmGone(ctx context.Context, s *session.Session, id string
 	name := topology.Ref{VCenter: v.name, Type: "VirtualMachine", ID: id}.Located("")
 	switch {
 	case err != nil:
-		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, which the VM was: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
+		return topology.Errorf(topology.ErrUnknown, "vCenter %q: reading %s, the VM's last managed object: %w", v.name, quote.Plain(id), faults.Printable{Err: err})
 	case reply == inventory.Gone, reply == inventory.Different:
 		return nil
 	case reply == inventory.Present:
-		return fmt.Errorf("%s, which the VM was, is still there: delete the Node by hand if it is not its VM any more", name)
+		return fmt.Errorf("%s, the VM's last managed object, still exists: delete the Node manually if this is no longer its VM", name)
 	}
-	return topology.Errorf(topology.ErrUnknown, "%s, which the VM was, is not shown to the account, so that it may be there: give the account its role on it", name)
+	return topology.Errorf(topology.ErrUnknown, "%s, the VM's last managed object, is not visible to the account and may still exist: give the account its role on it", name)
 }
 
 func (v *vCenter) withUUID(ctx context.Context, s *session.Session, uuids []inventory.UUID) (*types.ManagedObjectReference, inventory.UUID, error) {
@@ -160,7 +160,7 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 		case err != nil:
 			return nil, fmt.Errorf("reading %s, which has UUID %s: %w", quote.Plain(ref.Value), u, err)
 		case reply == inventory.Hidden:
-			return nil, fmt.Errorf("%s, which has UUID %s, is not shown to the account", quote.Plain(ref.Value), u)
+			return nil, fmt.Errorf("%s, which has UUID %s, is not visible to the account", quote.Plain(ref.Value), u)
 		case reply == inventory.Present:
 			return &ref, nil
 		}
@@ -191,7 +191,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading whether its hosts are connected: %w", err)
+		return fmt.Errorf("checking whether its hosts are connected: %w", err)
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
 			inventory.HoldReason, quote.Plain(host), disconnectedHostHolds*v.absenceHold)

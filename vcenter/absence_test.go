@@ -150,7 +150,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	east.EndSessions()
 	held("host c2-host-1 is not connected")
 	east.Fault("CreateContainerView", new(types.SystemError))
-	held("reading whether its hosts are connected")
+	held("checking whether its hosts are connected")
 	w.do(east.Recover())
 	w.do(east.RestoreHost("c2-host-1"))
 	w.until("confirmed with all hosts", confirmed)

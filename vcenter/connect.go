@@ -161,6 +161,6 @@ func (m *monitor) closeSession(ctx context.Context, s *session.Session) {
 		err = s.Close(ctx)
 	})
 	if err != nil {
-		klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends when it has been idle for long enough")
+		klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Cannot log out; the session ends after its idle timeout")
 	}
 }

@@ -198,7 +198,7 @@ func (f *Fleet) Sessions() []OpenSession {
 		o := OpenSession{VCenter: v.name, Session: v.session()}
 		if o.Session == nil {
 			if o.Err = v.status.Load().state.Err; o.Err == nil {
-				o.Err = topology.Errorf(topology.ErrUnknown, "vCenter %q is not logged in to", v.name)
+				o.Err = topology.Errorf(topology.ErrUnknown, "vCenter %q: not logged in", v.name)
 			}
 		}
 		sessions = append(sessions, o)

@@ -54,7 +54,7 @@ func (m *monitor) run(ctx context.Context) {
 	m.readDeadline = deadline{configuredAt: time.Now()}
 	defer m.logout(ctx)
 	for ctx.Err() == nil {
-		_ = m.guard.Run(ctx, "following the vCenter again and again", func() error {
+		_ = m.guard.Run(ctx, "watching the vCenter repeatedly", func() error {
 			m.loop(ctx)
 			return nil
 		})
@@ -70,7 +70,7 @@ func (m *monitor) loop(ctx context.Context) {
 	var serverRestarts restarts
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := m.guard.Run(ctx, "following the vCenter", func() error {
+		err := m.guard.Run(ctx, "watching the vCenter", func() error {
 			m.applySpec(ctx)
 			return m.follow(ctx)
 		})
@@ -90,7 +90,7 @@ func (m *monitor) loop(ctx context.Context) {
 		lost := faults.SessionLost(err)
 		delay := retries.next(time.Since(began), m.current.state.Err == nil, lost)
 		if delay == 0 {
-			klog.FromContext(ctx).Info("The vCenter has ended the session, logging in again")
+			klog.FromContext(ctx).Info("The vCenter ended the session; logging in again")
 			continue
 		}
 		m.fail(ctx, err)
@@ -145,7 +145,7 @@ func (m *monitor) follow(ctx context.Context) error {
 		// The tagging session may be alive, or the vCenter lost only the session's objects.
 		m.logout(ctx)
 	case m.current.endpoint.RenewalDue(err):
-		klog.FromContext(ctx).Info("Replacing the session: nothing useful came through it for minutes, although the vCenter answers")
+		klog.FromContext(ctx).Info("Replacing the session: it has returned nothing useful for minutes, although the vCenter responds")
 		m.logout(ctx)
 	}
 	return err
@@ -159,7 +159,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 		m.current.endpoint.Configure(m.cfg)
 		if d.Has(config.EffectTrust) && m.current.session != nil {
 			if err := m.current.session.Retrust(); err != nil {
-				klog.FromContext(ctx).Error(err, "Cannot trust the certificates that are configured now; still trusting the previous ones")
+				klog.FromContext(ctx).Error(err, "Cannot apply the configured certificates; still trusting the previous certificates")
 			}
 		}
 		return
@@ -187,7 +187,7 @@ func (m *monitor) fail(ctx context.Context, err error) {
 	err = fmt.Errorf("vCenter %q: %w", m.name, faults.Printable{Err: err})
 	cause := faults.CauseOf(err)
 	m.readOutage.Log(withNextLogin(klog.FromContext(ctx), err), cause, err,
-		"Cannot read the vCenter; its Nodes keep what they have", "Still cannot read the vCenter")
+		"Cannot read the vCenter; its Nodes stay unchanged", "Still cannot read the vCenter")
 	m.update(func(m *monitor) bool {
 		if cause != inventory.CausePostponed || m.current.state.Err == nil || m.current.state.Cause == inventory.CauseCredentials {
 			m.current.state.Cause = cause // A postponed login keeps an earlier cause, except missing credentials.

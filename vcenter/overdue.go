@@ -40,5 +40,5 @@ func (m *monitor) publishOverdue(ctx context.Context) {
 	}
 	m.current.state.Overdue = true
 	m.publish(true)
-	klog.FromContext(ctx).Info("Reading the vCenter takes long; new Nodes of other vCenters no longer wait for it")
+	klog.FromContext(ctx).Info("Reading the vCenter takes a long time; new Nodes of other vCenters no longer wait for it")
 }

@@ -85,7 +85,7 @@ func (m *monitor) publishReadDelay() {
 	m.update(func(m *monitor) bool {
 		m.current.state.Cause = inventory.CausePending
 		m.current.state.NextLogin = time.Time{}
-		m.current.state.Err = fmt.Errorf("vCenter %q answers again: wait for up to %v until it is read, since not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
+		m.current.state.Err = fmt.Errorf("vCenter %q responds again: reading it is delayed by up to %v, so that not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
 		return true
 	})
 }

@@ -41,7 +41,7 @@ func (s *status) stateFor(v *spec) inventory.State {
 	readSpec := s.reader.spec
 	isOutdated := readSpec == nil || v.needsRestart(readSpec, readSpec.cfg.Diff(&v.cfg))
 	if state.Err == nil && (isOutdated || !s.reader.running) {
-		state.Err = fmt.Errorf("vCenter %q is being read again, since its configuration or its session has changed: wait", state.VCenter)
+		state.Err = fmt.Errorf("vCenter %q is being read again because its configuration or session changed: wait", state.VCenter)
 		state.Cause = inventory.CausePending
 	}
 	state.Outdated = isOutdated || state.Cause == inventory.CausePending

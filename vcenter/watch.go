@@ -58,13 +58,13 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 			continue
 		case err == nil:
 			if lasted, ended := m.credentialsOutage.End(); ended {
-				klog.FromContext(ctx).Info("The credentials are again those of the open session, which stays in use", "after", lasted.Round(time.Second))
+				klog.FromContext(ctx).Info("The credentials match the open session again; it stays in use", "after", lasted.Round(time.Second))
 			}
 			continue
 		}
 		checkTimer.Reset(max(m.opts.RetryMax, time.Until(session.NextAttempt(err))))
 		m.credentialsOutage.Log(withNextLogin(klog.FromContext(ctx), err), faults.CauseOf(err), faults.Printable{Err: err},
-			"Cannot use the changed credentials; the session that was opened with the previous ones stays in use", "Still cannot use the changed credentials")
+			"Cannot use the changed credentials; the session opened with the previous credentials stays in use", "Still cannot use the changed credentials")
 	}
 }
 

@@ -54,10 +54,10 @@ func isPEM(s string) bool { return strings.Contains(s, "-----BEGIN") }
 func (c Credentials) KeyPair() (tls.Certificate, error) {
 	block, _ := pem.Decode([]byte(c.Certificate))
 	if block == nil || block.Type != "CERTIFICATE" {
-		return tls.Certificate{}, errors.New("its PEM text does not begin with a CERTIFICATE block that can be read: write the whole certificate")
+		return tls.Certificate{}, errors.New("its PEM text does not start with a readable CERTIFICATE block: specify the whole certificate")
 	}
 	if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-		return tls.Certificate{}, errors.New("the certificate in it is damaged: write the whole certificate")
+		return tls.Certificate{}, errors.New("the certificate is damaged: specify the whole certificate")
 	}
 	// openssl writes a key's parameters before the key.
 	block, rest := pem.Decode([]byte(c.Key.Reveal()))
@@ -65,14 +65,14 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 		block, rest = pem.Decode(rest)
 	}
 	if block == nil {
-		return tls.Certificate{}, errors.New("its password is not a private key in PEM: write the certificate's key")
+		return tls.Certificate{}, errors.New("the password is not a private key in PEM: specify the certificate's key")
 	}
 	pair, err := tls.X509KeyPair([]byte(c.Certificate), []byte(c.Key.Reveal()))
 	if err != nil {
-		return tls.Certificate{}, errors.New("the private key is not this certificate's, or encrypted: write the key of this certificate, without a passphrase")
+		return tls.Certificate{}, errors.New("the private key does not match the certificate, or is encrypted: specify the certificate's key without a passphrase")
 	}
 	if _, ok := pair.PrivateKey.(*rsa.PrivateKey); !ok {
-		return tls.Certificate{}, errors.New("the private key is not an RSA key, which a token is asked for with: write a certificate with an RSA key")
+		return tls.Certificate{}, errors.New("the private key is not an RSA key, which token requests need: specify a certificate with an RSA key")
 	}
 	return pair, nil
 }

@@ -140,13 +140,13 @@ func TestFromAccount(t *testing.T) {
 		"certificate":               {cert, key, ""},
 		"with its issuer":           {cert + ec, key, ""},
 		"with a title":              {"my certificate\n" + cert, key, ""},
-		"cut off":                   {cert[:200], key, "does not begin with a CERTIFICATE block"},
-		"key twice":                 {key, key, "does not begin with a CERTIFICATE block"},
+		"cut off":                   {cert[:200], key, "does not start with a readable CERTIFICATE block"},
+		"key twice":                 {key, key, "does not start with a readable CERTIFICATE block"},
 		"damaged":                   {"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", key, "damaged"},
 		"a password":                {cert, "made-up", "not a private key"},
 		"a certificate for a key":   {cert, cert, "not a private key"},
-		"another key":               {cert, other, "not this certificate's"},
-		"encrypted":                 {cert, encrypted, "not this certificate's, or encrypted"},
+		"another key":               {cert, other, "does not match the certificate"},
+		"encrypted":                 {cert, encrypted, "does not match the certificate, or is encrypted"},
 		"a key of the wrong family": {ec, ecKey, "not an RSA key"},
 	} {
 		creds, err := credentials.FromAccount(c.user, config.NewPassword(c.password))

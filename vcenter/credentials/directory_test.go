@@ -65,7 +65,7 @@ func TestFromDirectory(t *testing.T) {
 		t.Errorf("written again: %v, revision %q, then %q", err, first.Revision, again.Revision)
 	}
 	_, err := credentials.FromDirectory(dir, "other")
-	if want := `directory ` + dir + `: the key "other.password" is missing beside "other.username": add it with the password`; err == nil || err.Error() != want {
+	if want := `directory ` + dir + `: the key "other.password" is missing although "other.username" exists: add it with the password`; err == nil || err.Error() != want {
 		t.Errorf("FromDirectory for a server whose password is a directory: error %v, want %s", err, want)
 	}
 	if _, err := credentials.FromDirectory(dir, "elsewhere"); !errors.Is(err, credentials.ErrNone) || !strings.Contains(err.Error(), dir) {

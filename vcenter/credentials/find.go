@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNone means that no key exists for a vCenter.
-var ErrNone = errors.New("there are no credentials")
+var ErrNone = errors.New("no credentials")
 
 // A key is an address, a dot and a name, or a prefix and a suffix that a vCenter's keys share.
 const (
@@ -101,7 +101,7 @@ func unambiguous(data map[string][]byte, sets []keys, name func(keys) string) (*
 	}
 	for _, s := range sets[1:] {
 		if !sets[0].equal(s, data) {
-			return nil, fmt.Errorf("the keys %q and %q are for the same vCenter and hold different credentials: remove one of them and what belongs to it",
+			return nil, fmt.Errorf("the keys %q and %q belong to the same vCenter but contain different credentials: remove one of them and its related keys",
 				name(sets[0]), name(s))
 		}
 	}
@@ -153,13 +153,13 @@ func noKeysError(data map[string][]byte, server string) error {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		kind, suffix, ok := strings.Cut(key, "_")
 		if _, hasServer := data[prefixServer+suffix]; ok && !hasServer && (kind == keyUser || kind == keyPassword) && hint == "" {
-			hint = fmt.Sprintf("; %q has no key %q with an address beside it", key, prefixServer+suffix)
+			hint = fmt.Sprintf("; %q has no matching key %q with an address", key, prefixServer+suffix)
 		} else if address, ok := strings.CutSuffix(key, "."+keyUser); ok && address != "" {
 			similar = append(similar, fmt.Sprintf("%q", key))
 		}
 	}
 	if len(similar) > 0 {
-		hint += "; there are keys of other names: " + strings.Join(similar[:min(len(similar), 6)], ", ")
+		hint += "; found keys for other addresses: " + strings.Join(similar[:min(len(similar), 6)], ", ")
 	}
 	if strings.Contains(server, ":") {
 		return fmt.Errorf("%w for %s: add the key %q with that address, and %q and %q with the same suffix%s", ErrNone, server,
@@ -186,7 +186,7 @@ func (k keys) read(data map[string][]byte) (Credentials, error) {
 	if isPEM(user) {
 		c := Credentials{Certificate: user, Key: config.NewPassword(password)}
 		if _, err := c.KeyPair(); err != nil {
-			return Credentials{}, fmt.Errorf("the keys %q and %q are to be a certificate and its private key, but %w", k.user, k.password, err)
+			return Credentials{}, fmt.Errorf("the keys %q and %q must contain a certificate and its private key, but %w", k.user, k.password, err)
 		}
 		return c, nil
 	}
@@ -206,7 +206,7 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 		return Credentials{}, fmt.Errorf("the key %q %w", k.url, err)
 	}
 	if token == "" {
-		return Credentials{}, k.missingKeyError(data, k.token, k.url, "the session manager's token (the Pod's own is never sent)")
+		return Credentials{}, k.missingKeyError(data, k.token, k.url, "the session manager's token (the Pod's own token is never sent)")
 	}
 	return Credentials{SessionManagerURL: address, SessionManagerToken: config.NewPassword(token)}, nil
 }
@@ -216,26 +216,26 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("is not a valid URL: write one such as https://sessions.example.com/session")
+		return errors.New("is not a valid URL: use a URL such as https://sessions.example.com/session")
 	}
 	if u.User != nil {
-		return errors.New("has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with " + keyToken)
+		return errors.New("contains a URL with a user name or password, which is not sent: remove them, and put the token into the key that ends with " + keyToken)
 	}
 	if u.Scheme == "http" {
-		return errors.New("is an http URL, over which the token can be read by others: write an https URL")
+		return errors.New("is an http URL, which exposes the token: use an https URL")
 	}
 	return nil
 }
 
 func (k keys) missingKeyError(data map[string][]byte, key, related, content string) error {
 	if _, ok := data[key]; ok {
-		return fmt.Errorf("the key %q is empty: write %s into it", key, content)
+		return fmt.Errorf("the key %q is empty: set it to %s", key, content)
 	}
 	if _, ok := data[related]; !ok {
 		// The keys have a suffix, so prefixServer exists.
 		related = prefixServer + strings.TrimPrefix(k.user, prefixUser)
 	}
-	return fmt.Errorf("the key %q is missing beside %q: add it with %s", key, related, content)
+	return fmt.Errorf("the key %q is missing although %q exists: add it with %s", key, related, content)
 }
 
 // trimmed removes the line break that editors and echo append. The CPI keeps it in keys with a
@@ -246,10 +246,10 @@ func trimmed(value []byte) string {
 
 func checkPlain(key, value string) error {
 	if !utf8.ValidString(value) {
-		return fmt.Errorf("the key %q holds bytes that are not UTF-8 text: write its value as text", key)
+		return fmt.Errorf("the key %q contains bytes that are not UTF-8: specify its value as text", key)
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
-		return fmt.Errorf("the key %q holds a line break or another control character: write its value on one line", key)
+		return fmt.Errorf("the key %q contains a line break or another control character: specify its value on one line", key)
 	}
 	return nil
 }

@@ -88,26 +88,26 @@ func TestFindMistakes(t *testing.T) {
 		server string
 		want   string
 	}{
-		"no password":             {secret("vc.username", "made-up"), "vc", `the key "vc.password" is missing beside "vc.username": add it with the password`},
-		"no user":                 {secret("vc.password", "made-up"), "vc", `the key "vc.username" is missing beside "vc.password": add it with the user name`},
-		"empty password":          {secret("vc.username", "made-up", "vc.password", "\n"), "vc", `the key "vc.password" is empty: write the password into it`},
-		"no URL":                  {secret("vc.vc-session-manager-token", "made-up"), "vc", `the key "vc.vc-session-manager-url" is missing beside "vc.vc-session-manager-token": add it with the session manager's address`},
-		"empty URL":               {secret("vc.vc-session-manager-url", ""), "vc", `the key "vc.vc-session-manager-url" is empty: write the session manager's address into it`},
-		"suffix, no user":         {secret("server_a", "fd01::1", "password_a", "made-up"), "fd01::1", `the key "username_a" is missing beside "password_a": add it with the user name`},
-		"contradiction":           {secret("server_a", "fd01::1", "username_a", "x", "password_a", "made-up", "server_b", "fd01:0::1", "username_b", "y", "password_b", "made-up"), "fd01::1", `the keys "server_a" and "server_b" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
-		"letter case":             {secret("VC.username", "x", "VC.password", "made-up", "Vc.password", "made-up"), "vc", `the keys "VC.username" and "Vc.password" are for the same vCenter and hold different credentials: remove one of them and what belongs to it`},
-		"a line break":            {secret("vc.username", "x", "vc.password", "made\nup"), "vc", `the key "vc.password" holds a line break or another control character: write its value on one line`},
-		"no text":                 {secret("vc.username", "x", "vc.password", "made-up\xff"), "vc", `the key "vc.password" holds bytes that are not UTF-8 text: write its value as text`},
-		"no token":                {secret("vc.vc-session-manager-url", url), "vc", `the key "vc.vc-session-manager-token" is missing beside "vc.vc-session-manager-url": add it with the session manager's token (the Pod's own is never sent)`},
-		"empty token":             {secret("vc.username", "made-up", "vc.password", "made-up", "vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "\n"), "vc", `the key "vc.vc-session-manager-token" is empty: write the session manager's token (the Pod's own is never sent) into it`},
-		"no URL at all":           {secret("vc.vc-session-manager-url", "made-up"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: write one such as https://sessions.example.com/session`},
-		"secret in URL":           {secret("vc.vc-session-manager-url", "https://made:up@sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" has a user name or password in its URL, which is not sent: write it without, and the token into the key that ends with vc-session-manager-token`},
-		"over the wire":           {secret("vc.vc-session-manager-url", "http://sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
-		"over the wire, here":     {secret("vc.vc-session-manager-url", "http://127.0.0.1:10250/pods", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
-		"over the wire, by name":  {secret("vc.vc-session-manager-url", "http://localhost:18080/s", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
-		"over the wire, IPv6":     {secret("vc.vc-session-manager-url", "HTTP://[::1]:80/s", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, over which the token can be read by others: write an https URL`},
-		"certificate without key": {secret("vc.username", cert, "vc.password", "made-up"), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its password is not a private key in PEM: write the certificate's key`},
-		"the two exchanged":       {secret("vc.username", key, "vc.password", cert), "vc", `the keys "vc.username" and "vc.password" are to be a certificate and its private key, but its PEM text does not begin with a CERTIFICATE block that can be read: write the whole certificate`},
+		"no password":             {secret("vc.username", "made-up"), "vc", `the key "vc.password" is missing although "vc.username" exists: add it with the password`},
+		"no user":                 {secret("vc.password", "made-up"), "vc", `the key "vc.username" is missing although "vc.password" exists: add it with the user name`},
+		"empty password":          {secret("vc.username", "made-up", "vc.password", "\n"), "vc", `the key "vc.password" is empty: set it to the password`},
+		"no URL":                  {secret("vc.vc-session-manager-token", "made-up"), "vc", `the key "vc.vc-session-manager-url" is missing although "vc.vc-session-manager-token" exists: add it with the session manager's address`},
+		"empty URL":               {secret("vc.vc-session-manager-url", ""), "vc", `the key "vc.vc-session-manager-url" is empty: set it to the session manager's address`},
+		"suffix, no user":         {secret("server_a", "fd01::1", "password_a", "made-up"), "fd01::1", `the key "username_a" is missing although "password_a" exists: add it with the user name`},
+		"contradiction":           {secret("server_a", "fd01::1", "username_a", "x", "password_a", "made-up", "server_b", "fd01:0::1", "username_b", "y", "password_b", "made-up"), "fd01::1", `the keys "server_a" and "server_b" belong to the same vCenter but contain different credentials: remove one of them and its related keys`},
+		"letter case":             {secret("VC.username", "x", "VC.password", "made-up", "Vc.password", "made-up"), "vc", `the keys "VC.username" and "Vc.password" belong to the same vCenter but contain different credentials: remove one of them and its related keys`},
+		"a line break":            {secret("vc.username", "x", "vc.password", "made\nup"), "vc", `the key "vc.password" contains a line break or another control character: specify its value on one line`},
+		"no text":                 {secret("vc.username", "x", "vc.password", "made-up\xff"), "vc", `the key "vc.password" contains bytes that are not UTF-8: specify its value as text`},
+		"no token":                {secret("vc.vc-session-manager-url", url), "vc", `the key "vc.vc-session-manager-token" is missing although "vc.vc-session-manager-url" exists: add it with the session manager's token (the Pod's own token is never sent)`},
+		"empty token":             {secret("vc.username", "made-up", "vc.password", "made-up", "vc.vc-session-manager-url", url, "vc.vc-session-manager-token", "\n"), "vc", `the key "vc.vc-session-manager-token" is empty: set it to the session manager's token (the Pod's own token is never sent)`},
+		"no URL at all":           {secret("vc.vc-session-manager-url", "made-up"), "vc", `the key "vc.vc-session-manager-url" is not a valid URL: use a URL such as https://sessions.example.com/session`},
+		"secret in URL":           {secret("vc.vc-session-manager-url", "https://made:up@sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" contains a URL with a user name or password, which is not sent: remove them, and put the token into the key that ends with vc-session-manager-token`},
+		"over the wire":           {secret("vc.vc-session-manager-url", "http://sm.example.com/"), "vc", `the key "vc.vc-session-manager-url" is an http URL, which exposes the token: use an https URL`},
+		"over the wire, here":     {secret("vc.vc-session-manager-url", "http://127.0.0.1:10250/pods", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, which exposes the token: use an https URL`},
+		"over the wire, by name":  {secret("vc.vc-session-manager-url", "http://localhost:18080/s", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, which exposes the token: use an https URL`},
+		"over the wire, IPv6":     {secret("vc.vc-session-manager-url", "HTTP://[::1]:80/s", "vc.vc-session-manager-token", "t"), "vc", `the key "vc.vc-session-manager-url" is an http URL, which exposes the token: use an https URL`},
+		"certificate without key": {secret("vc.username", cert, "vc.password", "made-up"), "vc", `the keys "vc.username" and "vc.password" must contain a certificate and its private key, but the password is not a private key in PEM: specify the certificate's key`},
+		"the two exchanged":       {secret("vc.username", key, "vc.password", cert), "vc", `the keys "vc.username" and "vc.password" must contain a certificate and its private key, but its PEM text does not start with a readable CERTIFICATE block: specify the whole certificate`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := credentials.Find(c.data, c.server)
@@ -127,14 +127,14 @@ func TestFindNone(t *testing.T) {
 		server string
 		want   string
 	}{
-		"nothing": {nil, "vc", `there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"`},
+		"nothing": {nil, "vc", `no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"`},
 		"another": {secret("evil.vc.username", "made-up", "vc.usernam", "made-up", ".username", "made-up", "username", "made-up"), "vc",
-			`there are no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"; there are keys of other names: "evil.vc.username"`},
+			`no credentials for vc: add the keys "vc.username" and "vc.password", or "vc.vc-session-manager-url"; found keys for other addresses: "evil.vc.username"`},
 		"IPv6": {secret("server_0", "fd01::2", "username_0", "made-up"), "fd01::1",
-			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix`},
+			`no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix`},
 		"no address beside it": {secret("username_0", "made-up", "password_0", "made-up"), "fd01::1",
-			`there are no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix; "password_0" has no key "server_0" with an address beside it`},
-		"no server": {secret(".username", "made-up", "server_a", ""), "", `there are no credentials for : add the keys ".username" and ".password", or ".vc-session-manager-url"`},
+			`no credentials for fd01::1: add the key "server_0" with that address, and "username_0" and "password_0" with the same suffix; "password_0" has no matching key "server_0" with an address`},
+		"no server": {secret(".username", "made-up", "server_a", ""), "", `no credentials for : add the keys ".username" and ".password", or ".vc-session-manager-url"`},
 	} {
 		_, err := credentials.Find(c.data, c.server)
 		if !errors.Is(err, credentials.ErrNone) || err.Error() != c.want {

@@ -18,9 +18,9 @@ const (
 
 // These are the errors for exceeded bounds.
 const (
-	LongID      = RejectedAnswer("the ID of an object has more than 128 bytes: is it a vCenter that answers?")
-	ManyObjects = RejectedAnswer("the vCenter reports more than 100,000 VMs or objects, and a vCenter has at most 45,000 VMs: it is not read")
-	ManyTags    = RejectedAnswer("the vCenter reports more than 10,000 tags or categories, or more than 150,000 tags that are attached: they are not read")
+	LongID      = RejectedAnswer("an object ID has more than 128 bytes: check that the server is a vCenter")
+	ManyObjects = RejectedAnswer("the vCenter reports more than 100,000 VMs or objects, but a vCenter supports at most 45,000 VMs: it is not read")
+	ManyTags    = RejectedAnswer("the vCenter reports more than 10,000 tags or categories, or more than 150,000 attached tags: they are not read")
 	LongTagName = RejectedAnswer("the name of a tag or a category has more than 1,024 bytes: it is not read")
 )
 

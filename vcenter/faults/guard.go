@@ -49,7 +49,7 @@ func (g *Guard) Run(ctx context.Context, where string, f func() error) (err erro
 			if text, origin, passed := strings.Cut(fmt.Sprint(value), "\n"); passed && text != "" {
 				trace = origin + "; " + trace
 			}
-			klog.FromContext(ctx).Error(Printable{err}, "Recovered from a panic; the vCenter is tried again, and others are not affected", "stack", trace)
+			klog.FromContext(ctx).Error(Printable{err}, "Recovered from a panic; retrying the vCenter. Other vCenters are not affected", "stack", trace)
 		}
 	}()
 	return f()

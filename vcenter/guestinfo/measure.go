@@ -13,7 +13,7 @@ const (
 )
 
 // ErrSize rejects a text longer than MaxEncoded or MaxPlain.
-var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d once base64 and gzip are undone", MaxEncoded, MaxPlain)
+var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d after base64 and gzip decoding", MaxEncoded, MaxPlain)
 
 // These bound the parser's input. Parsing creates a node for each sign and scans the enclosing levels
 // at each level. A line of a network configuration has three signs, on at most ten levels.
@@ -26,7 +26,7 @@ const (
 var (
 	errLines = fmt.Errorf("the text has more than %d lines", maxLines)
 	errSigns = errors.New("the text has too many keys, items or anchors")
-	errDepth = fmt.Errorf("the text is nested more than %d deep", maxDepth)
+	errDepth = fmt.Errorf("the text is nested more than %d levels deep", maxDepth)
 )
 
 // checkCost rejects a text that is expensive to parse. It counts YAML's indicators, even in quotes and

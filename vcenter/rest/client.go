@@ -64,7 +64,7 @@ func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, lega
 	}
 	c.legacy.Store(bool(c.loginRoot))
 	if err == nil && c.session == "" {
-		err = errors.New("the answer to the login has no session ID")
+		err = errors.New("the login response has no session ID")
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func read(base root, res *http.Response, answer any, notNull bool) error {
 		return &notAPIError{requestOf(res.Request)}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: reading the answer: %w", requestOf(res.Request), err)
+		return fmt.Errorf("%s: reading the response: %w", requestOf(res.Request), err)
 	}
 	return nil
 }

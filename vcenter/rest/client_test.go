@@ -163,9 +163,9 @@ func TestErrors(t *testing.T) {
 		"no such path":          {`404{"error_type":"NOT_FOUND","messages":[{"id":"com.vmware.vapi.rest.httpNotFound"}]}`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
 		"a page with no path":   {`404<html>secret</html>`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
 		"nothing that is known": {`418`, 418, rest.Unclassified, true, "GET /api/cis/tagging/category: 418 I'm a teapot"},
-		"no list":               {`200{"a":"secret"}`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
-		"no JSON":               {`200<html>secret</html>`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the answer is not of the vCenter's REST API"},
-		"cut off":               {`200["secret`, 0, rest.Unclassified, false, "GET /api/cis/tagging/category: reading the answer: unexpected EOF"},
+		"no list":               {`200{"a":"secret"}`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the response is not from the vCenter's REST API"},
+		"no JSON":               {`200<html>secret</html>`, 0, rest.Unclassified, true, "GET /api/cis/tagging/category: the response is not from the vCenter's REST API"},
+		"cut off":               {`200["secret`, 0, rest.Unclassified, false, "GET /api/cis/tagging/category: reading the response: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, _ := serve(t, func(w http.ResponseWriter, path string) {

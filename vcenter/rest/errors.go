@@ -80,7 +80,9 @@ func (e *StatusError) Error() string {
 
 type notAPIError struct{ call string }
 
-func (e *notAPIError) Error() string { return e.call + ": the answer is not of the vCenter's REST API" }
+func (e *notAPIError) Error() string {
+	return e.call + ": the response is not from the vCenter's REST API"
+}
 
 // HasStatus reports whether an error is a response with this HTTP status.
 func HasStatus(err error, code int) bool {

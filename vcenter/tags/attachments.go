@@ -12,9 +12,9 @@ import (
 
 var (
 	// ErrDeleted means that the tagging service does not know an object of the inventory.
-	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted, or made just now")
+	ErrDeleted = errors.New("the tagging service does not know the object: it was deleted or has just been created")
 	// errForbidden is for HTTP 403, which vCenter also returns for an unknown object.
-	errForbidden = fmt.Errorf("%w, or it was deleted or made just now", topology.ErrNotPermitted)
+	errForbidden = fmt.Errorf("%w, or it was deleted or has just been created", topology.ErrNotPermitted)
 )
 
 // Attachments are the immutable result of one read.

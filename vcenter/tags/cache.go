@@ -187,17 +187,17 @@ func (c *cache) needed() map[string]bool {
 // resolve looks up tag IDs. An unreadable or withheld tag makes the object's tags unknown.
 func (c *cache) resolve(ref Ref, ids []string) ([]topology.Tag, error) {
 	for id := range c.withheld[ref] {
-		return nil, fmt.Errorf("the account may no longer read the tag %s, which was attached", c.describe(id))
+		return nil, fmt.Errorf("the account can no longer read the tag %s, which was attached", c.describe(id))
 	}
 	var tags []topology.Tag
 	for _, id := range ids {
 		tag := c.tags.byID[id]
 		if tag.readErr != nil {
-			return nil, fmt.Errorf("the account may not read the tag %s, which is attached: %w", c.describe(id), tag.readErr)
+			return nil, fmt.Errorf("the account cannot read the attached tag %s: %w", c.describe(id), tag.readErr)
 		}
 		category := c.categories.byID[tag.Category]
 		if category.readErr != nil {
-			return nil, fmt.Errorf("the account may not read the category of the tag %s, which is attached: %w", c.describe(id), category.readErr)
+			return nil, fmt.Errorf("the account cannot read the category of the attached tag %s: %w", c.describe(id), category.readErr)
 		}
 		tags = append(tags, topology.Tag{Category: category.Name, Name: tag.Name})
 	}
@@ -244,7 +244,7 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 		}
 	}
 	if err := c.categories.verify(ctx, s, unused, c.parallel, now); err != nil {
-		return nil, nil, fmt.Errorf("reading tag categories that are not in use any more: %w", err)
+		return nil, nil, fmt.Errorf("reading tag categories that are no longer in use: %w", err)
 	}
 	if now.Sub(c.listedAt) < NameLifetime || !slices.ContainsFunc(wanted, func(category string) bool { return !c.hasName(category, used) }) {
 		return c.unknownOf(wanted), nil, nil

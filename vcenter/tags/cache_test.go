@@ -302,7 +302,7 @@ func TestNamesAreReadAgain(t *testing.T) {
 			t.Error("a name of an hour ago serves")
 		}
 		f.broken["a"] = status(http.StatusForbidden)
-		if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "may not read the tag") {
+		if got := zoneOf(reading(t, r, f, refs), refs[0]); !strings.Contains(got, "cannot read the attached tag") {
 			t.Errorf("a tag that may not be read: %s", got)
 		}
 	})
@@ -317,7 +317,7 @@ func TestTagsThatGo(t *testing.T) {
 	}{
 		"detached":  {func(*fake) {}, ""},
 		"deleted":   {func(f *fake) { delete(f.tags, "a") }, ""},
-		"forbidden": {func(f *fake) { f.broken["a"] = status(http.StatusForbidden) }, "may no longer read the tag \"zone-a\""},
+		"forbidden": {func(f *fake) { f.broken["a"] = status(http.StatusForbidden) }, "can no longer read the tag \"zone-a\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

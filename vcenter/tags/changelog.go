@@ -30,7 +30,7 @@ func (l *changeLog) failed(ctx context.Context, err error) error {
 		cause = "busy"
 	}
 	err = fmt.Errorf("vCenter %q: %w", l.vcenter, faults.Printable{Err: err})
-	l.outage.Log(klog.FromContext(ctx), cause, err, "Cannot read tags; Nodes that need them keep waiting", "Still cannot read tags")
+	l.outage.Log(klog.FromContext(ctx), cause, err, "Cannot read tags; new Nodes that need them stay uninitialized", "Still cannot read tags")
 	return err
 }
 
@@ -46,11 +46,11 @@ func (b busyError) Unwrap() error { return b.error }
 func (l *changeLog) read(ctx context.Context, a Attachments, paths map[Ref]string) {
 	logger := klog.FromContext(ctx)
 	if lasted, ended := l.outage.End(); ended {
-		logger.Info("Reading tags again", "after", lasted.Round(time.Second))
+		logger.Info("Tags can be read again", "after", lasted.Round(time.Second))
 	}
 	if l.isRefreshFailing = l.isRefreshFailing && a.RefreshErr != nil; a.RefreshErr != nil && !l.isRefreshFailing {
 		l.isRefreshFailing = true
-		logger.Error(faults.Printable{Err: a.RefreshErr}, "Cannot read the names of all tags again; the previous ones stay in use")
+		logger.Error(faults.Printable{Err: a.RefreshErr}, "Cannot refresh all tag names; the previous names stay in use")
 	}
 	l.logUnreadable(ctx, a, paths)
 }

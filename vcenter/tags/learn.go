@@ -48,7 +48,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 		}
 	}
 	if err := c.tags.verify(ctx, s, toVerify, c.parallel, now); err != nil {
-		return nil, fmt.Errorf("reading tags that are not attached any more: %w", err)
+		return nil, fmt.Errorf("reading tags that are no longer attached: %w", err)
 	}
 	return refreshErr, nil
 }

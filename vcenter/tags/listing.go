@@ -155,7 +155,7 @@ func (l *listing) barredError(n int) error {
 	if rest.ClassOf(l.lastErr) == rest.Denied {
 		reason = "; the account needs the privilege System.Read on them"
 	}
-	return fmt.Errorf("the tags of none of %d objects can be listed%s: %w", n, reason, l.lastErr)
+	return fmt.Errorf("cannot list the tags of any of %d objects%s: %w", n, reason, l.lastErr)
 }
 
 func (o *objects) tryOne(ctx context.Context, l *listing, refs []Ref) (rejected bool, err error) {
@@ -202,7 +202,7 @@ func (o *objects) markUnreadable(ref Ref, l *listing, refresh time.Duration) {
 	case class == rest.NotFound:
 		err = ErrDeleted
 	case class == rest.Failed:
-		err = fmt.Errorf("the tagging service answers with an error where the object is asked for: %w", l.lastErr)
+		err = fmt.Errorf("the tagging service returns an error for the object: %w", l.lastErr)
 	}
 	o.unreadable[ref] = unreadableObject{err, l.now}
 }

@@ -178,7 +178,7 @@ func TestTheLastError(t *testing.T) {
 			t.Error(a.Err)
 		}
 	}
-	if w.logged("Cannot read tags; Nodes that need them keep waiting") != 1 || w.logged("Reading tags again") != 1 {
+	if w.logged("Cannot read tags; new Nodes that need them stay uninitialized") != 1 || w.logged("Tags can be read again") != 1 {
 		t.Errorf("logged %s", w.log.String())
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // LargeConfigurations is a restart after which each cluster's configuration has its own request.
-const LargeConfigurations Restart = "a change of a single object is too large: the configurations of clusters are read one by one"
+const LargeConfigurations Restart = "a change to a single object is too large: reading the clusters' configurations one at a time"
 
 // A clusterReader belongs to the model goroutine.
 type clusterReader struct {
@@ -71,6 +71,6 @@ func (r *clusterReader) separate(ctx context.Context, err error, groups bool, me
 		return err
 	}
 	memory.separateClusters = true
-	klog.FromContext(ctx).Info("A change of a single object is too large; the configurations of clusters are read one by one", "err", faults.Printable{Err: err})
+	klog.FromContext(ctx).Info("A change to a single object is too large; reading the clusters' configurations one at a time", "err", faults.Printable{Err: err})
 	return LargeConfigurations
 }

@@ -50,7 +50,7 @@ func (d *detailList) create(ctx context.Context) error {
 	client := d.session.Client()
 	res, err := methods.CreateListView(ctx, client, &types.CreateListView{This: *client.ServiceContent.ViewManager})
 	if err != nil {
-		return fmt.Errorf("making a list view: %w", err)
+		return fmt.Errorf("creating a list view: %w", err)
 	}
 	d.view = res.Returnval
 	d.session.Track(d.view)
@@ -118,16 +118,16 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	if len(remove) > 0 {
 		// The view dropped deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.rejectsAll(err) {
-			return false, fmt.Errorf("no longer following %d VMs: %w", len(remove), err)
+			return false, fmt.Errorf("removing %d VMs from the watch: %w", len(remove), err)
 		}
 	}
 	if err := d.addMachines(ctx, add, p); err != nil {
-		return false, fmt.Errorf("following %d VMs: %w", len(ids), err)
+		return false, fmt.Errorf("watching %d VMs: %w", len(ids), err)
 	}
 	if err := d.addAnnotated(ctx, addAnnotated, p); err != nil {
-		return false, fmt.Errorf("following %d VMs that Nodes name: %w", len(addAnnotated), err)
+		return false, fmt.Errorf("watching %d VMs named by Nodes: %w", len(addAnnotated), err)
 	}
-	klog.FromContext(ctx).V(2).Info("Following VMs", "vms", len(ids), "added", len(add), "named", len(addAnnotated), "removed", len(remove))
+	klog.FromContext(ctx).V(2).Info("Watching VMs", "vms", len(ids), "added", len(add), "named", len(addAnnotated), "removed", len(remove))
 	return true, nil
 }
 
@@ -256,7 +256,7 @@ func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.R
 		return true
 	case isNew && d.listed[id] == nil:
 		delete(d.rejected, id)
-		klog.FromContext(ctx).Info("The vCenter does not let a VM be followed, though it is listed; its Node waits. Does the account have System.View and System.Read on it?", "moid", id)
+		klog.FromContext(ctx).Info("The vCenter lists a VM but does not allow watching it; its Node stays uninitialized. Check that the account has System.View and System.Read on it", "moid", id)
 	}
 	return false
 }

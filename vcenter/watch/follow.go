@@ -221,7 +221,7 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 			return err
 		}
 		if w.session.IsTracked(m.Obj) {
-			return &faults.SessionLostError{Err: fmt.Errorf("a %s, which the session has made, is not there", m.Obj.Type)}
+			return &faults.SessionLostError{Err: fmt.Errorf("a %s that the session created is missing", m.Obj.Type)}
 		}
 	}
 	return nil

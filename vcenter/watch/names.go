@@ -153,7 +153,7 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 // start watches the root folder's name, too, so that every filter reports something.
 func (n *nameLookup) start(ctx context.Context) error {
 	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
-	klog.FromContext(ctx).Info("Watching the names of VMs, since a Node reports no system UUID")
+	klog.FromContext(ctx).Info("Watching the names of VMs, because a Node reports no system UUID")
 	for _, view := range n.views.containers {
 		spec := model.ViewSpec(view, "VirtualMachine", "name", model.GuestHostName)
 		spec.PropSet = append(spec.PropSet, types.PropertySpec{Type: "Folder", PathSet: []string{"name"}})
@@ -178,7 +178,7 @@ func (n *nameLookup) stop(ctx context.Context) error {
 			n.idleSince = time.Now()
 			return nil
 		case err != nil && !faults.Gone(err):
-			return fmt.Errorf("ending the watch of VMs' names: %w", err)
+			return fmt.Errorf("ending the watch of VM names: %w", err)
 		}
 	}
 	*n = nameLookup{views: n.views, machines: n.machines}

@@ -213,7 +213,7 @@ func (p *prober) run(ctx context.Context) error {
 		}
 		asked := time.Now()
 		if err := p.session.Ping(ctx); err != nil {
-			return fmt.Errorf("asking whether it answers: %w", err)
+			return fmt.Errorf("probing the vCenter: %w", err)
 		}
 		select {
 		case p.answered <- asked:

@@ -112,7 +112,7 @@ func (h *homeAsker) ask(ctx context.Context, ids map[string]bool) (map[string]in
 				delete(h.unanswered, id)
 			} else if !h.unanswered[id] {
 				h.unanswered[id] = true
-				klog.FromContext(ctx).Info("The vCenter does not say whether the VM of a Node exists; the Node keeps what it has", "moid", quote.Plain(id), "err", err)
+				klog.FromContext(ctx).Info("The vCenter does not report whether the VM of a Node exists; the Node stays unchanged", "moid", quote.Plain(id), "err", err)
 			}
 			replies[id] = reply
 			return nil

@@ -109,7 +109,7 @@ func (l *tagLoop) fatalError(ctx context.Context, err error) error {
 		return nil
 	}
 	if pingErr := l.session.Ping(ctx); pingErr != nil {
-		return fmt.Errorf("asking whether it answers, since its tagging service does not (%s): %w", err.Error(), pingErr)
+		return fmt.Errorf("probing the vCenter because its tagging service does not respond (%s): %w", err.Error(), pingErr)
 	}
 	return nil
 }

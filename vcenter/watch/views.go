@@ -40,7 +40,7 @@ func (v *views) newCollector(ctx context.Context) (types.ManagedObjectReference,
 	client := v.session.Client()
 	res, err := methods.CreatePropertyCollector(ctx, client, &types.CreatePropertyCollector{This: client.ServiceContent.PropertyCollector})
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("making a property collector: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("creating a property collector: %w", err)
 	}
 	v.session.Track(res.Returnval)
 	return res.Returnval, nil
@@ -99,7 +99,7 @@ func (v *views) filter(ctx context.Context, into filters, spec types.PropertyFil
 func (v *views) newFilter(ctx context.Context, collector types.ManagedObjectReference, spec types.PropertyFilterSpec) (types.ManagedObjectReference, error) {
 	res, err := methods.CreateFilter(ctx, v.session.Client(), &types.CreateFilter{This: collector, Spec: spec})
 	if err != nil {
-		return types.ManagedObjectReference{}, fmt.Errorf("watching: %w", err)
+		return types.ManagedObjectReference{}, fmt.Errorf("creating a filter: %w", err)
 	}
 	return res.Returnval, nil
 }
@@ -187,9 +187,9 @@ func (d *datacenters) log(ctx context.Context, last string) string {
 	switch missing {
 	case last:
 	case "":
-		log.Info("All of the configured datacenters are found")
+		log.Info("Found all configured datacenters")
 	default:
-		log.Info("Not all of the configured datacenters are found; until they are, no VM counts as gone", "err", missing, "visible", d.visible)
+		log.Info("Some configured datacenters are missing; until they are found, no VM is considered absent", "err", missing, "visible", d.visible)
 	}
 	return missing
 }
@@ -218,13 +218,13 @@ func matching(t *model.Tree, wanted []string) (refs []types.ManagedObjectReferen
 func missingError(unmatched []string) error {
 	errs := make([]error, len(unmatched))
 	for i, w := range unmatched {
-		errs[i] = fmt.Errorf("datacenter %q is not there or the account may not see it", w)
+		errs[i] = fmt.Errorf("datacenter %q does not exist or is not visible to the account", w)
 		if config.IsDatacenterPattern(w) {
-			errs[i] = fmt.Errorf("pattern %q fits no datacenter that the account may see", w)
+			errs[i] = fmt.Errorf("pattern %q matches no datacenter visible to the account", w)
 		}
 	}
 	if err := quote.Errors(quote.Most, errs...); err != nil {
-		return fmt.Errorf("%w: correct datacenters in the configuration, or let the account see it", err)
+		return fmt.Errorf("%w: correct datacenters in the configuration, or give the account access", err)
 	}
 	return nil
 }

@@ -125,12 +125,12 @@ func (w *Watch) run(ctx context.Context) error {
 		g.Go(func() error { return guard.Run(ctx, what, func() error { return f(ctx) }) })
 	}
 	run("waiting for changes", w.poller.run)
-	run("waiting for changes of Nodes' VMs", w.alarm.run)
+	run("waiting for changes to Nodes' VMs", w.alarm.run)
 	if w.opts.Tags {
 		run("reading tags", w.tagLoop.run)
 	}
-	run("asking whether it answers", w.prober.run)
-	run("asking about VMs that are not shown", w.homes.run)
+	run("probing the vCenter", w.prober.run)
+	run("checking VMs that are not visible", w.homes.run)
 	run("applying changes", w.runModel)
 	err := g.Wait()
 	if w.progress.phase >= syncing && !faults.Recovered(err) {
@@ -193,9 +193,9 @@ type Reporter interface {
 type Restart string
 
 // DatacentersChanged means that the configured entries match other datacenters.
-const DatacentersChanged Restart = "a configured datacenter has come, gone or been renamed"
+const DatacentersChanged Restart = "a configured datacenter was added, removed or renamed"
 
-func (r Restart) Error() string { return "something has changed: " + string(r) }
+func (r Restart) Error() string { return "restart needed: " + string(r) }
 
 // A Memory passes state from one watch of a vCenter to the next. The running watch owns it.
 type Memory struct {

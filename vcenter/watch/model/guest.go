@@ -57,11 +57,11 @@ func guestNetworkOf(value any) guestNetwork {
 		interfaces++
 		switch {
 		case interfaces > maxInterfaces:
-			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d network interfaces, so none of them counts: take away those that the guest does not need", maxInterfaces)}
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d network interfaces, so all are ignored: remove the interfaces that the guest does not need", maxInterfaces)}
 		case remaining < 0:
-			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d addresses, so none of them counts: take away those that the guest does not need", maxAddresses)}
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report more than %d addresses, so all are ignored: remove the addresses that the guest does not need", maxAddresses)}
 		case len(n.Network) > maxNetworkName:
-			return guestNetwork{ignored: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so none of them counts", len(n.Network))}
+			return guestNetwork{ignored: fmt.Errorf("VMware Tools report an interface on a network with a name of %d bytes, so all interfaces are ignored", len(n.Network))}
 		}
 		r.nics = append(r.nics, nicOf(n))
 	}

@@ -49,7 +49,7 @@ func whyMissing(f *types.LocalizedMethodFault) error {
 	if f.LocalizedMessage != "" {
 		return errors.New(quote.Text(f.LocalizedMessage))
 	}
-	return fmt.Errorf("the vCenter answers %T", f.Fault)
+	return fmt.Errorf("the vCenter returned %T", f.Fault)
 }
 
 type hostGroup struct {

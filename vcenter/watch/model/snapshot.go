@@ -144,7 +144,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	}
 	for _, start := range p.tree.pathStarts(ref) {
 		if start.unsetProperty != "" {
-			broken := fmt.Errorf("property %s of %s is not set: give the account the role Read-only there, or leave the %s path out of topology.paths",
+			broken := fmt.Errorf("property %s of %s is not set: give the account the role Read-only there, or remove the %s path from topology.paths",
 				start.unsetProperty, m.Ref.Located(m.InventoryPath), start.kind)
 			m.Paths = append(m.Paths, topology.Path{Kind: start.kind, Broken: broken})
 			continue

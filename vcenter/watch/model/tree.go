@@ -33,7 +33,7 @@ func NewTree(root types.ManagedObjectReference) *Tree {
 // maxWeight is in bytes. A VM takes 3 KiB, a host 2 KiB.
 const maxWeight = 64 << 20
 
-const errWeight = faults.RejectedAnswer("what the vCenter reports of the Nodes' VMs, and of what is above them, takes more than 64 MiB: it is not read")
+const errWeight = faults.RejectedAnswer("the data of the Nodes' VMs and their ancestors exceeds 64 MiB: the vCenter is not read")
 
 // Err returns the bound that the tree exceeds, if any. The tree then lacks objects.
 func (t *Tree) Err() error { return t.err }
@@ -233,7 +233,7 @@ func (t *Tree) pathToRoot(vcenter string, ref types.ManagedObjectReference) ([]t
 		}
 		ref = above
 	}
-	return refs, fmt.Errorf("the ancestors of %s do not end: the inventory is read again", located(vcenter, ref, ""))
+	return refs, fmt.Errorf("the ancestors of %s form a loop: reading the inventory again", located(vcenter, ref, ""))
 }
 
 func located(vcenter string, ref types.ManagedObjectReference, path string) string {
