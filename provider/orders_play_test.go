@@ -377,7 +377,7 @@ func (p *orderPlay) events(l life) []orderEvent {
 	for i, plan := range l.plans {
 		fails := func(s *inventory.State) {
 			s.Err = fmt.Errorf("vCenter %q: connection refused", s.VCenter)
-			p.readings[i] = inventory.Reading{AfterBreak: !p.readings[i].Since.IsZero()}
+			p.readings[i] = inventory.Reading{AfterInterruption: !p.readings[i].Since.IsZero()}
 		}
 		add(plan.fails, i, fails)
 		add(plan.read, i, func(s *inventory.State) {

@@ -45,10 +45,10 @@ vcenters:
 	n1, n2 := w.id("n1"), w.id("n2")
 	w.fleet.Follow([]inventory.Identity{n1, n2})
 	hostile, honest := w.found(n1), w.found(n2)
-	if hostile.Refused == nil || hostile.NICs != nil || hostile.Static != nil || hostile.HostName != "" || hostile.Name != "n1" {
+	if hostile.NICsError == nil || hostile.NICs != nil || hostile.Static != nil || hostile.HostName != "" || hostile.Name != "n1" {
 		t.Errorf("of the hostile guest: %+v", hostile)
 	}
-	if honest.Refused != nil || !honest.Partial || len(honest.NICs) != 1 || !slices.Equal(honest.Static, addrs("10.0.0.2")) || honest.HostName != "n2" {
+	if honest.NICsError != nil || !honest.Partial || len(honest.NICs) != 1 || !slices.Equal(honest.Static, addrs("10.0.0.2")) || honest.HostName != "n2" {
 		t.Errorf("of the honest guest: %+v", honest)
 	}
 	w.in(n1, "east/a")

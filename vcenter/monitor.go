@@ -178,7 +178,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 
 // interrupt ends the reading: the vCenter may have changed unnoticed.
 func (m *monitor) interrupt() {
-	m.current.reading = &reading{Reading: inventory.Reading{AfterBreak: true}}
+	m.current.reading = &reading{Reading: inventory.Reading{AfterInterruption: true}}
 	m.publish(false)
 }
 

@@ -101,7 +101,7 @@ func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication
 		klog.FromContext(ctx).Info("The vCenter can be read again", "after", lasted.Round(time.Second))
 	}
 	if last := m.current.reading.Reading; last.Since.IsZero() {
-		m.current.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterBreak: last.AfterBreak}}
+		m.current.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterInterruption: last.AfterInterruption}}
 	}
 	m.current.state = inventory.State{VCenter: m.current.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
 	m.current.reader = reader{spec: watchSpec, running: true}

@@ -192,7 +192,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 	in = input()
 	in.NICs = nil
-	in.Refused = refused
+	in.NICsError = refused
 	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.Unreported) != 1 {
 		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.Unreported, err, ErrNone, refused)
 	}
@@ -221,8 +221,8 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 		"waits":            {waits(), config.AddressRules{}, "10.0.0.1", ""},
 		"in a subnet":      {waits(), config.AddressRules{ExternalSubnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, "10.0.0.1", ""},
 		"excluded":         {waits(), config.AddressRules{ExcludeInternalSubnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, ExcludeExternalSubnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, "", "excluded"},
-		"a network":        {waits(), config.AddressRules{InternalNetwork: "red"}, "", "its network is not known"},
-		"a network is out": {waits(), config.AddressRules{ExcludeNetworks: []string{"red"}}, "", "its network is not known"},
+		"a network":        {waits(), config.AddressRules{InternalNetwork: "red"}, "", "its network is unknown"},
+		"a network is out": {waits(), config.AddressRules{ExcludeNetworks: []string{"red"}}, "", "its network is unknown"},
 		"--node-ip":        {withIP, config.AddressRules{}, "10.0.0.9", ""},
 		"runs":             {runs, config.AddressRules{}, "", "no ipv4 address"},
 	} {
@@ -247,7 +247,7 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 		"all is known":                 {inventory.Machine{NICs: others}, Unbacked},
 		"a part of the report":         {inventory.Machine{NICs: others, Partial: true}, Unclear},
 		"a part, of a VM that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
-		"a report that does not count": {inventory.Machine{Refused: errors.New("x")}, Unclear},
+		"a report that does not count": {inventory.Machine{NICsError: errors.New("x")}, Unclear},
 	} {
 		if got, why := BackingOf(&c.m, a); got != c.want || !strings.HasPrefix(why, "its VM") {
 			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its VM\"", name, a, got, why, c.want)

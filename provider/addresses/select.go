@@ -63,7 +63,7 @@ func Select(input Input) (Selection, error) {
 		}
 		f := newChoice(&out, &input, family, provided[family])
 		out.Addresses = append(out.Addresses, f.choose()...)
-		err = f.check(input.Refused)
+		err = f.check(input.NICsError)
 	}
 	if err != nil {
 		out.Addresses = nil
@@ -82,13 +82,13 @@ func parseProvided(annotation string, families []string) (map[string]netip.Addr,
 		a, ok := parse(part)
 		_, twice := provided[familyOf(a)]
 		if !ok || twice {
-			return nil, fmt.Errorf("the kubelet's --node-ip is %s, which is neither an address nor one of each family: correct it", quote.Value(annotation))
+			return nil, fmt.Errorf("the kubelet's --node-ip is %s, which is neither an address nor an address of each family: correct it", quote.Value(annotation))
 		}
 		provided[familyOf(a)] = a
 	}
 	for _, family := range []string{"ipv4", "ipv6"} {
 		if a, ok := provided[family]; ok && !slices.Contains(families, family) {
-			return provided, fmt.Errorf("the kubelet's --node-ip is %s, and ipFamily does not have %s: add it there, or correct --node-ip", a, family)
+			return provided, fmt.Errorf("the kubelet's --node-ip is %s, but ipFamily does not contain %s: add it there, or correct --node-ip", a, family)
 		}
 	}
 	return provided, nil
@@ -173,7 +173,7 @@ func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, famili
 	switch {
 	case !m.GuestAddress.IsValid():
 	case rules.NameNetworks():
-		input.Refused = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is not known: restart them in the guest", m.GuestAddress)
+		input.NICsError = fmt.Errorf("VMware Tools report the address %s and no interface, so its network is unknown: restart VMware Tools in the guest", m.GuestAddress)
 	case input.Provided == "" && input.Current == nil:
 		input.NICs = []inventory.NIC{{Addresses: []netip.Addr{m.GuestAddress}}}
 	}

@@ -12,7 +12,7 @@ import (
 //   - topology.ErrUnknown: a vCenter was not read completely, or the VM's details cannot be read.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. Snapshots may be seconds old.
 func Find(states []State, id Identity) (*Machine, error) {
-	found, err := find(states, id, placement)
+	found, err := find(states, id, forPlacement)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func Find(states []State, id Identity) (*Machine, error) {
 // PowerOf returns the power state of a Node's VM, or an error of Find. The state is also unknown while another VM
 // with the UUID is off.
 func PowerOf(states []State, id Identity) (Power, error) {
-	found, err := find(states, id, shutdown)
+	found, err := find(states, id, forShutdown)
 	if err != nil {
 		return PowerUnknown, err
 	}
@@ -34,23 +34,23 @@ func Exists(states []State, id Identity) error {
 	if IsIndexed(states, id) {
 		return nil
 	}
-	_, err := find(states, id, existence)
+	_, err := find(states, id, forExistence)
 	return err
 }
 
-type question int
+type searchPurpose int
 
 const (
-	placement question = iota
-	shutdown
-	existence
+	forPlacement searchPurpose = iota
+	forShutdown
+	forExistence
 )
 
-func find(states []State, id Identity, asked question) (match, error) {
+func find(states []State, id Identity, purpose searchPurpose) (match, error) {
 	var found match
 	var err error
 	if len(id.UUIDs) > 0 {
-		found, err = findByUUID(states, id, asked)
+		found, err = findByUUID(states, id, purpose)
 	} else {
 		found, err = findByName(states, id)
 	}
@@ -61,9 +61,9 @@ func find(states []State, id Identity, asked question) (match, error) {
 		err = poweredOff([]match{found}, id)
 	}
 	switch {
-	case asked == existence && errors.Is(err, topology.ErrAmbiguous):
+	case purpose == forExistence && errors.Is(err, topology.ErrAmbiguous):
 		err = nil
-	case asked == shutdown && err == nil:
+	case purpose == forShutdown && err == nil:
 		err = found.checkPowerKnown(states)
 	}
 	return found, err
@@ -82,29 +82,29 @@ func findByName(states []State, id Identity) (match, error) {
 	if err := whyUncertain(states, id); err != nil {
 		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
 	}
-	var fits, byHostName, byName []match
+	var found, byHostName, byName []match
 	for _, s := range states {
 		for _, e := range s.Snapshot.Names[id.Name] {
 			if s.Snapshot.isEligible(e.Entry) {
-				fits = append(fits, match{snapshot: s.Snapshot, entry: e.Entry, byHostName: e.ByHostName})
+				found = append(found, match{snapshot: s.Snapshot, entry: e.Entry, byHostName: e.ByHostName})
 			}
 		}
 	}
-	fits = onePerMachine(states, fits)
-	switch len(fits) {
+	found = onePerMachine(states, found)
+	switch len(found) {
 	case 0:
 		return match{}, notFound(id)
 	case 1:
-		return fits[0], nil
+		return found[0], nil
 	}
-	for _, m := range fits {
+	for _, m := range found {
 		if m.byHostName {
 			byHostName = append(byHostName, m)
 		} else {
 			byName = append(byName, m)
 		}
 	}
-	hasDetails := !slices.ContainsFunc(fits, func(m match) bool { return m.details() == nil })
+	hasDetails := !slices.ContainsFunc(found, func(m match) bool { return m.details() == nil })
 	if hasDetails && len(byHostName) > 0 && len(byName) > 0 {
 		return match{}, topology.Errorf(topology.ErrAmbiguous, "VMs with %s: by guest host name %s, by their own name %s: have the kubelet report the system UUID, or rename one of them",
 			id, listMatches(byHostName), listMatches(byName))
@@ -117,19 +117,19 @@ func notFound(id Identity) error {
 }
 
 // ambiguous reports matches without details as pending, because they may be off or secondaries.
-func ambiguous(states []State, id Identity, several []match) error {
-	if i := slices.IndexFunc(several, func(m match) bool { return m.details() == nil }); i >= 0 {
-		return detailsPending(states, several[i])
+func ambiguous(states []State, id Identity, found []match) error {
+	if i := slices.IndexFunc(found, func(m match) bool { return m.details() == nil }); i >= 0 {
+		return detailsPending(states, found[i])
 	}
-	return topology.Errorf(topology.ErrAmbiguous, "%d VMs have %s: %s: %s", len(several), id, id.adviceOnCopies(several), listMatches(several))
+	return topology.Errorf(topology.ErrAmbiguous, "%d VMs have %s: %s: %s", len(found), id, id.adviceOnCopies(found), listMatches(found))
 }
 
-func (id Identity) adviceOnCopies(several []match) string {
+func (id Identity) adviceOnCopies(found []match) string {
 	if len(id.UUIDs) == 0 {
 		return "have the kubelet report the system UUID, or rename all but one"
 	}
 	advice := "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
-	if slices.ContainsFunc(several, func(m match) bool { return m.details() != nil && m.details().WasOff }) {
+	if slices.ContainsFunc(found, func(m match) bool { return m.details() != nil && m.details().WasOff }) {
 		advice += ", or reconnect the host of one that was off"
 	}
 	return advice

@@ -10,15 +10,17 @@ import (
 // vCenter was restored from a backup, so an absence is held back (decision 0006).
 type Reading struct {
 	// Since is zero while the vCenter is not read.
-	Since      time.Time
-	AfterBreak bool
+	Since             time.Time
+	AfterInterruption bool
 }
 
 // HoldReason is the reason for holding an absence back.
 const HoldReason = "it may lack VMs, as after a restore from a backup"
 
 // MayMissVM reports whether a restore may hide the VM. It cannot if this process has seen the VM in its first reading.
-func (r Reading) MayMissVM(id Identity) bool { return r.Since.IsZero() || r.AfterBreak || !id.Seen }
+func (r Reading) MayMissVM(id Identity) bool {
+	return r.Since.IsZero() || r.AfterInterruption || !id.Seen
+}
 
 // CheckHold returns an error while the absence of a VM is held back.
 func (r Reading) CheckHold(id Identity, hold time.Duration) error {
@@ -30,7 +32,7 @@ func (r Reading) CheckHold(id Identity, hold time.Duration) error {
 		return errors.New("it is being read: " + HoldReason)
 	case time.Until(holdEnd) <= 0:
 		return nil
-	case r.AfterBreak:
+	case r.AfterInterruption:
 		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--deletion-hold)", HoldReason, timeOfDay(holdEnd))
 	}
 	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %s: wait until %s (--deletion-hold)", timeOfDay(r.Since), HoldReason, timeOfDay(holdEnd))

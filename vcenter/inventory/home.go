@@ -53,22 +53,22 @@ type home struct {
 	entries  []State
 	match    match
 	// mayRunReason is set in the states homePerhapsOn and homeNotShown.
-	mayRun error
+	mayRunReason error
 }
 
 func (h home) isMatch(m match) bool { return h.state != noHome && h.lastSeen.isMatch(m, h.entries) }
 
-func (id Identity) home(states []State, fits []match) home {
+func (id Identity) home(states []State, found []match) home {
 	h := home{lastSeen: id.lastPlace()}
 	if h.lastSeen.VCenter == "" {
 		return h
 	}
 	h.entries = h.lastSeen.entries(states)
-	if i := slices.IndexFunc(fits, func(m match) bool { return h.lastSeen.isMatch(m, h.entries) }); i >= 0 {
-		h.match = fits[i]
-		h.mayRun = h.match.whyMayRun(states)
+	if i := slices.IndexFunc(found, func(m match) bool { return h.lastSeen.isMatch(m, h.entries) }); i >= 0 {
+		h.match = found[i]
+		h.mayRunReason = h.match.whyMayRun(states)
 		switch {
-		case h.mayRun != nil:
+		case h.mayRunReason != nil:
 			h.state = homePerhapsOn
 		case h.match.runs():
 			h.state = homeOn
@@ -83,13 +83,13 @@ func (id Identity) home(states []State, fits []match) home {
 		i := slices.IndexFunc(states, h.lastSeen.mayBeIn)
 		if i >= 0 && StateOf(states, h.lastSeen.VCenter).VCenter == "" {
 			h.state = homeNotShown
-			h.mayRun = CheckInstance(states, states[i].VCenter)
+			h.mayRunReason = CheckInstance(states, states[i].VCenter)
 		}
 		return h
 	}
-	h.mayRun = id.whyNotGone(h.lastSeen, h.entries)
+	h.mayRunReason = id.whyNotGone(h.lastSeen, h.entries)
 	h.state = homeGone
-	if h.mayRun != nil {
+	if h.mayRunReason != nil {
 		h.state = homeNotShown
 	}
 	return h

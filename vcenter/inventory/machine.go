@@ -49,7 +49,7 @@ type Machine struct {
 	// Partial reports whether NICs lacks addresses of interfaces that the guest has created.
 	Partial bool
 	// NICsError means that the report has too many interfaces and is ignored.
-	Refused error
+	NICsError error
 	// GuestAddress is the address in a report without interfaces.
 	GuestAddress netip.Addr
 	// Static are the addresses in guestinfo.metadata. The VM may not use them.

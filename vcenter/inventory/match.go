@@ -24,9 +24,9 @@ func (m match) isOff() bool { d := m.details(); return d != nil && (d.Power.IsOf
 
 func (m match) String() string { return m.snapshot.describe(m.entry.ID) }
 
-func listMatches(several []match) string {
-	names := make([]string, len(several))
-	for i, m := range several[:min(len(several), quote.Most)] {
+func listMatches(found []match) string {
+	names := make([]string, len(found))
+	for i, m := range found[:min(len(found), quote.Most)] {
 		names[i] = m.String()
 	}
 	return quote.Some(names, quote.Most)

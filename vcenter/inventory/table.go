@@ -16,7 +16,7 @@ type lookup struct {
 }
 
 // findByUUID follows the table of the package comment. The match may be unusable.
-func findByUUID(states []State, id Identity, asked question) (match, error) {
+func findByUUID(states []State, id Identity, purpose searchPurpose) (match, error) {
 	l := &lookup{states: states, id: id, matches: matches(states, id)}
 	l.home = id.home(states, l.matches)
 	l.rivals = slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return l.home.isMatch(m) || m.isOff() })
@@ -32,7 +32,7 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 		switch {
 		case len(l.matches) == 1: // row 3
 			return l.home.match, nil
-		case len(l.rivals) == 0 && asked == shutdown: // row 4
+		case len(l.rivals) == 0 && purpose == forShutdown: // row 4
 			return l.home.match, l.checkOnlyOff()
 		case len(l.rivals) == 0: // row 4
 			return l.home.match, nil
@@ -45,13 +45,13 @@ func findByUUID(states []State, id Identity, asked question) (match, error) {
 		if len(l.rivals) == 0 { // row 7
 			return l.home.match, nil
 		}
-		return match{}, l.cannotTell(l.matches, l.home.mayRun) // row 8
+		return match{}, l.cannotTell(l.matches, l.home.mayRunReason) // row 8
 
 	case homeNotShown: // row 9
 		if len(l.matches) == 0 {
 			return match{}, l.absentError()
 		}
-		return match{}, l.cannotTell(l.matches, l.home.mayRun)
+		return match{}, l.cannotTell(l.matches, l.home.mayRunReason)
 
 	case homeGone, homeRemoved:
 		switch {
@@ -193,7 +193,7 @@ func (l *lookup) absentError() error {
 	}
 	err := whyUncertain(l.states, l.id)
 	if err == nil && l.home.state == homeNotShown {
-		err = l.home.mayRun
+		err = l.home.mayRunReason
 	}
 	if err != nil {
 		return l.noneFound(err)
@@ -237,15 +237,15 @@ func (l *lookup) noneFound(why error) error {
 }
 
 // poweredOff returns nil if a match may run.
-func poweredOff(fits []match, id Identity) error {
-	if slices.ContainsFunc(fits, func(m match) bool { return m.details().WasOff }) {
-		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(fits), id)
+func poweredOff(found []match, id Identity) error {
+	if slices.ContainsFunc(found, func(m match) bool { return m.details().WasOff }) {
+		return topology.Errorf(topology.ErrUnknown, "%s with %s was off when its host was disconnected, and the Node has run since: reconnect its host", listMatches(found), id)
 	}
-	if slices.ContainsFunc(fits, func(m match) bool { return !m.isOff() }) {
+	if slices.ContainsFunc(found, func(m match) bool { return !m.isOff() }) {
 		return nil
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, and vzones never found the Node on it, so the Node may run as another VM with %s: "+
-		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(fits), id)
+		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(found), id)
 }
 
 func mayNotRun(m match) error {

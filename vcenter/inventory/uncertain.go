@@ -13,7 +13,7 @@ import (
 func join(reasons ...error) error { return quote.Errors(len(reasons), reasons...) }
 
 // joinAbbreviated lists only the first reasons, and wraps all.
-func joinFew(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
+func joinAbbreviated(reasons []error) error { return quote.Errors(quote.Most, reasons...) }
 
 func incompleteIndexes(states []State) error {
 	var reasons []error
@@ -24,7 +24,7 @@ func incompleteIndexes(states []State) error {
 		}
 		reasons = append(reasons, err)
 	}
-	return joinFew(reasons)
+	return joinAbbreviated(reasons)
 }
 
 func (s State) whyUnreadable() error {
@@ -52,7 +52,7 @@ func unreadableCandidates(states []State, id Identity) error {
 		slices.Sort(ids)
 		reasons = append(reasons, unreadable(s.Snapshot, ids))
 	}
-	return joinFew(reasons)
+	return joinAbbreviated(reasons)
 }
 
 func unreadable(s *Snapshot, ids []string) error {
@@ -80,7 +80,7 @@ func pendingSearches(states []State, id Identity) error {
 			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the VM, which is decided then: wait", s.VCenter))
 		}
 	}
-	return joinFew(reasons)
+	return joinAbbreviated(reasons)
 }
 
 func (s *Snapshot) searchedFor(id Identity) bool {
@@ -114,7 +114,7 @@ func stillReading(states []State, id Identity) error {
 			reasons = append(reasons, pendingSearches([]State{s}, id))
 		}
 	}
-	return joinFew(reasons)
+	return joinAbbreviated(reasons)
 }
 
 // notAllRead is the error for unread vCenters, which may have the VM that left its home.
@@ -124,7 +124,7 @@ func notAllRead(states []State, id Identity) error {
 	for _, s := range states {
 		reasons = append(reasons, s.whyUnreadable())
 	}
-	if err := joinFew(reasons); err != nil {
+	if err := joinAbbreviated(reasons); err != nil {
 		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.lastPlace().VCenter), err)
 	}
 	return nil

@@ -15,21 +15,21 @@ type Accounts struct {
 
 	mu sync.Mutex
 	// records is keyed by *LoginThrottle and by account.
-	used map[any]*accountUse
+	records map[any]*loginRecord
 	// loginEnded is closed and replaced when a login ends.
-	ended chan struct{}
+	loginEnded chan struct{}
 }
 
 type account struct{ host, user string }
 
-type accountUse struct {
+type loginRecord struct {
 	pending int
 	failed  []time.Time
 }
 
 // NewAccounts returns the accounts of a fleet.
 func NewAccounts(limits LoginLimits) *Accounts {
-	return &Accounts{limits: limits.withDefaults(), used: map[any]*accountUse{}, ended: make(chan struct{})}
+	return &Accounts{limits: limits.withDefaults(), records: map[any]*loginRecord{}, loginEnded: make(chan struct{})}
 }
 
 func accountOf(l login) account {
@@ -43,12 +43,12 @@ func (a *Accounts) check(now time.Time, keys ...any) error {
 }
 
 func (a *Accounts) checkLocked(now time.Time, keys []any) error {
-	maps.DeleteFunc(a.used, func(_ any, u *accountUse) bool {
+	maps.DeleteFunc(a.records, func(_ any, u *loginRecord) bool {
 		u.failed = recentTimes(u.failed, a.limits.Window, now)
 		return u.pending == 0 && len(u.failed) == 0
 	})
 	for _, key := range keys {
-		if u := a.used[key]; u != nil {
+		if u := a.records[key]; u != nil {
 			if err := checkLockout(u.failed, u.pending, a.limits); err != nil {
 				return err
 			}
@@ -64,10 +64,10 @@ func (a *Accounts) begin(now time.Time, keys ...any) error {
 		return err
 	}
 	for _, key := range keys {
-		if a.used[key] == nil {
-			a.used[key] = &accountUse{}
+		if a.records[key] == nil {
+			a.records[key] = &loginRecord{}
 		}
-		a.used[key].pending++
+		a.records[key].pending++
 	}
 	return nil
 }
@@ -75,10 +75,10 @@ func (a *Accounts) begin(now time.Time, keys ...any) error {
 func (a *Accounts) end(err error, now time.Time, keys ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	close(a.ended)
-	a.ended = make(chan struct{})
+	close(a.loginEnded)
+	a.loginEnded = make(chan struct{})
 	for _, key := range keys {
-		u := a.used[key]
+		u := a.records[key]
 		u.pending--
 		if errors.Is(err, ErrRejected) || errors.As(err, new(*unansweredError)) {
 			u.failed = append(u.failed, now)
@@ -89,7 +89,7 @@ func (a *Accounts) end(err error, now time.Time, keys ...any) {
 func (a *Accounts) nextEnd() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.ended
+	return a.loginEnded
 }
 
 func recentTimes(times []time.Time, window time.Duration, now time.Time) []time.Time {

@@ -13,7 +13,7 @@ import (
 )
 
 // maxUndestroyable is the number of objects that may stay undestroyed before a new login, which destroys them.
-const createdMax = 50
+const maxUndestroyable = 50
 
 type createdObjects struct {
 	mu   sync.Mutex
@@ -71,8 +71,8 @@ func (s *Session) DestroyAll(ctx context.Context) error {
 			failed = fmt.Errorf("destroying a %s of this session: %w", ref.Type, err)
 		}
 	}
-	if len(s.tracked()) > createdMax {
-		return &faults.SessionLostError{Err: fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", createdMax, failed)}
+	if len(s.tracked()) > maxUndestroyable {
+		return &faults.SessionLostError{Err: fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", maxUndestroyable, failed)}
 	}
 	return nil
 }

@@ -153,9 +153,9 @@ func isFinalAnswer(err error) bool {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)
 	}
 	var fault interface{ Fault() types.BaseMethodFault }
-	var refused faults.RejectedAnswer
+	var rejected faults.RejectedAnswer
 	status := statusOf(err)
-	return errors.As(err, &fault) || errors.As(err, &refused) && refused != LargeAnswer && refused != deepAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
+	return errors.As(err, &fault) || errors.As(err, &rejected) && rejected != LargeAnswer && rejected != deepAnswer || status != 0 && status != http.StatusBadGateway && status != http.StatusGatewayTimeout
 }
 
 // statusOf returns the HTTP status in a govmomi error, whose types are not exported, or 0.

@@ -55,22 +55,22 @@ type postponedError struct {
 	// nextAttempt is zero if another login must end first.
 	nextAttempt time.Time
 	// delays is zero if the last attempt had other credentials.
-	delays                      delays
-	wasUnanswered, wasAttempted bool
+	delays                       delays
+	wasUnanswered, isFromAttempt bool
 }
 
 func (p *postponedError) Error() string {
 	if p.nextAttempt.IsZero() || p.delays == (delays{}) {
 		return p.err.Error()
 	}
-	left := ""
+	sessionNote := ""
 	if p.wasUnanswered {
-		left = "; it may have left a session in the vCenter"
+		sessionNote = "; it may have left a session in the vCenter"
 	}
 	if p.delays.min >= Never {
-		return p.err.Error() + left
+		return p.err.Error() + sessionNote
 	}
-	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, left, p.delays)
+	return fmt.Sprintf("%v%s; next attempt after %v, or at once with other credentials", p.err, sessionNote, p.delays)
 }
 
 // Never is a delay in LoginLimits for callers that never retry.
@@ -98,7 +98,7 @@ func NextAttempt(err error) time.Time {
 
 func notAttempted(err error) bool {
 	var p *postponedError
-	return errors.As(err, &p) && !p.wasAttempted
+	return errors.As(err, &p) && !p.isFromAttempt
 }
 
 // A LockoutError postpones a login with possibly valid credentials.

@@ -24,10 +24,10 @@ const (
 	inText     xmlState = iota
 	afterAngle          // after "<"
 	inTag
-	inSingle
-	inDouble
+	inSingleQuoted
+	inDoubleQuoted
 	inEndTag
-	inInstruction
+	inProcInst
 	afterBang     // after "<!"
 	afterBangDash // after "<!-"
 	inComment
@@ -76,9 +76,9 @@ func (m *xmlMeter) step(c byte) {
 	case inTag:
 		switch c {
 		case '"':
-			m.state = inDouble
+			m.state = inDoubleQuoted
 		case '\'':
-			m.state = inSingle
+			m.state = inSingleQuoted
 		case '=':
 			m.parts++
 		case '>':
@@ -87,11 +87,11 @@ func (m *xmlMeter) step(c byte) {
 				m.depth--
 			}
 		}
-	case inSingle:
+	case inSingleQuoted:
 		if c == '\'' {
 			m.state = inTag
 		}
-	case inDouble:
+	case inDoubleQuoted:
 		if c == '"' {
 			m.state = inTag
 		}
@@ -99,7 +99,7 @@ func (m *xmlMeter) step(c byte) {
 		if c == '>' {
 			m.state = inText
 		}
-	case inInstruction:
+	case inProcInst:
 		if m.last == '?' && c == '>' {
 			m.state = inText
 		}
@@ -139,7 +139,7 @@ func (m *xmlMeter) open(c byte) {
 		m.depth--
 		m.enter(inEndTag)
 	case '?':
-		m.enter(inInstruction)
+		m.enter(inProcInst)
 	case '!':
 		m.enter(afterBang)
 	default:

@@ -13,15 +13,15 @@ import (
 type renewal struct {
 	mu sync.Mutex
 	// dueAt is zero while the session is healthy.
-	dueAt    time.Time
-	replaced int
+	dueAt        time.Time
+	replacements int
 }
 
 func (r *renewal) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dueAt = time.Time{}
-	r.replaced = 0
+	r.replacements = 0
 }
 
 // due records a useless answer and reports whether to replace the session.
@@ -33,9 +33,9 @@ func (r *renewal) due(limits *LoginLimits, now time.Time) bool {
 	}
 	due := !r.dueAt.IsZero()
 	if due {
-		r.replaced++
+		r.replacements++
 	}
-	r.dueAt = now.Add(delayAfter(r.replaced+1, limits.RenewMin, limits.RenewMax))
+	r.dueAt = now.Add(delayAfter(r.replacements+1, limits.RenewMin, limits.RenewMax))
 	return due
 }
 

@@ -89,7 +89,7 @@ func TestALoginThatPanics(t *testing.T) {
 		_ = broken.logIn(t.Context())
 	}()
 	throttle := broken.endpoint.throttle
-	if u := throttle.accounts.used[throttle]; u.pending != 0 || len(u.failed) != 1 {
+	if u := throttle.accounts.records[throttle]; u.pending != 0 || len(u.failed) != 1 {
 		t.Errorf("%d attempts are under way, and %d may have failed", u.pending, len(u.failed))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-const failuresMax = 10
+const maxFailures = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
@@ -178,7 +178,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accounts.end(err, now, t, accountOf(l))
-	var silence *unansweredError
+	var unanswered *unansweredError
 	switch {
 	case err == nil:
 		t.recordSuccess(l)
@@ -189,11 +189,11 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 		f.wasUnanswered = false
 		f.wasRejected = true
 		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
-	case errors.As(err, &silence):
+	case errors.As(err, &unanswered):
 		f := t.findOrAddFailure(l)
 		f.wasUnanswered = true
 		// A single broken connection causes no delay.
-		if f.broken++; !silence.wasSlow && f.broken == 1 {
+		if f.broken++; !unanswered.wasSlow && f.broken == 1 {
 			return err
 		}
 		f.unanswered++
@@ -256,18 +256,18 @@ func (t *LoginThrottle) findOrAddFailure(l login) *failure {
 		return f
 	}
 	t.failures = append(t.failures, &failure{api: l.api, creds: l.creds})
-	t.failures = t.failures[max(0, len(t.failures)-failuresMax):]
+	t.failures = t.failures[max(0, len(t.failures)-maxFailures):]
 	return t.failures[len(t.failures)-1]
 }
 
-func (f *failure) postpone(err error, now time.Time, n int, between delays) {
+func (f *failure) postpone(err error, now time.Time, n int, bounds delays) {
 	f.err = err
-	f.nextAttempt = now.Add(delayAfter(n, between.min, between.max))
-	f.delays = between
+	f.nextAttempt = now.Add(delayAfter(n, bounds.min, bounds.max))
+	f.delays = bounds
 }
 
-func (f *failure) asError(tried bool) *postponedError {
-	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, wasAttempted: tried}
+func (f *failure) asError(isFromAttempt bool) *postponedError {
+	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, isFromAttempt: isFromAttempt}
 }
 
 // delayAfter doubles from minDelay to maxDelay. Jitter keeps many clusters from logging in at the same time.

@@ -239,8 +239,8 @@ func TestFailuresAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(a.accounts.used[a].failed); len(a.failures) > failuresMax || n > 3 || len(a.accounts.used) > 3 {
-		t.Errorf("%d failures and %d times of %d accounts are kept", len(a.failures), n, len(a.accounts.used))
+	if n := len(a.accounts.records[a].failed); len(a.failures) > maxFailures || n > 3 || len(a.accounts.records) > 3 {
+		t.Errorf("%d failures and %d times of %d accounts are kept", len(a.failures), n, len(a.accounts.records))
 	}
 }
 
@@ -370,8 +370,8 @@ func TestLockouts(t *testing.T) {
 			t.Errorf("%d: got %v, want it at %v", i, err, at(c.until))
 		}
 	}
-	if len(a.used) != 1 {
-		t.Errorf("%d accounts are remembered", len(a.used))
+	if len(a.records) != 1 {
+		t.Errorf("%d accounts are remembered", len(a.records))
 	}
 	for range 2 {
 		if err := a.begin(at(500), elsewhere); err != nil {

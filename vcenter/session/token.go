@@ -23,9 +23,9 @@ type tokenService struct {
 
 // find gets the token service from the vCenter's lookup service, or assumes its default path.
 func (t *tokenService) find(ctx context.Context, content types.ServiceContent, sc *soap.Client) error {
-	bare := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
+	unobserved := &vim25.Client{Client: sc, ServiceContent: content, RoundTripper: sc}
 	err := t.endpoint.Do(ctx, "token service: find", func(ctx context.Context) (err error) {
-		t.client, err = sts.NewClient(ctx, bare)
+		t.client, err = sts.NewClient(ctx, unobserved)
 		return err
 	})
 	if err != nil {

@@ -132,7 +132,7 @@ func (p *snapshotBuilder) machine(id string) *inventory.Machine {
 	r := read.guestNetwork()
 	m.NICs = r.nics
 	m.Partial = r.partial
-	m.Refused = r.ignored
+	m.NICsError = r.ignored
 	if len(r.nics) == 0 && !r.partial && r.ignored == nil {
 		m.GuestAddress, _ = read[guestAddress].(netip.Addr)
 	}
