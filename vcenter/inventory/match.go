@@ -110,7 +110,6 @@ func onePerMachine(states []State, found []match) []match {
 	return unique
 }
 
-// rank prefers readable vCenters, then VMs in the configured datacenters, then readable VMs.
 func (m match) rank(states []State) (n int) {
 	for _, better := range []bool{StateOf(states, m.snapshot.VCenter).Err == nil, !m.outside, !m.entry.Unreadable} {
 		n *= 2

@@ -30,8 +30,7 @@ type Snapshot struct {
 	// Recorded contains the unreadable or outside VMs known only from records on Nodes. An entry applies only to
 	// Nodes with that record.
 	Recorded map[string]Entry
-	// Homes contains the replies about homes that are not shown.
-	Homes map[string]Reply
+	Homes    map[string]Reply
 	// Names contains the VMs found for each name of a Node without a UUID. A missing name is not searched for yet.
 	Names map[string][]NameEntry
 	// InvisibleCategories are the configured tag categories that do not exist or cannot be read.
@@ -44,7 +43,7 @@ type Snapshot struct {
 	Machines map[string]*Machine
 }
 
-// A Reply is a vCenter's answer about a managed object.
+// A Reply is a vCenter's answer about a home that is not shown.
 type Reply int
 
 // The replies. Only Gone is evidence that a managed object does not exist.
@@ -116,7 +115,7 @@ type State struct {
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether the vCenter exceeds the time limit after which other vCenters' VMs are matched without
+	// Overdue reports whether the vCenter was neither read nor failed in time, so VMs of other vCenters match without
 	// it.
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login.

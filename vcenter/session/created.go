@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// maxUndestroyable is the number of objects that may stay undestroyed before a new login, which destroys them.
+// maxUndestroyable is the number of objects above which a new login is made, which destroys them.
 const maxUndestroyable = 50
 
 type createdObjects struct {
