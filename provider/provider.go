@@ -141,7 +141,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	}
 	isShutDown, err := p.placer.IsShutDown(node)
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("It is not known whether the VM is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
+		klog.FromContext(ctx).V(4).Info("Cannot tell whether the VM is shut down", "node", klog.KObj(node), "err", quote.Line(err.Error()))
 	}
 	p.guard.RecordShutdown(node, isShutDown)
 	return isShutDown, nil
@@ -161,7 +161,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 	case isJoining:
 		d, waitErr := p.placer.JoinAndReserve(node)
 		if waitErr != nil {
-			klog.FromContext(ctx).V(4).Info("Node waits", "node", klog.KObj(node), "err", quote.Line(waitErr.Error()))
+			klog.FromContext(ctx).V(4).Info("Node stays uninitialized", "node", klog.KObj(node), "err", quote.Line(waitErr.Error()))
 			break
 		}
 		d.Log(ctx, node)

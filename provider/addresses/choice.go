@@ -219,7 +219,7 @@ func (c *choice) hasProvided() bool {
 
 func (c *choice) check(refused error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
-		const forbidden = "the kubelet's --node-ip is %s, which the Node may not have (%s): correct it, or the address rules in the configuration"
+		const forbidden = "the kubelet's --node-ip is %s, which is not allowed (%s): correct it, or the address rules in the configuration"
 		if rule := forbiddenBy(c.provided); rule != NotChosen {
 			return fmt.Errorf(forbidden, c.provided, rule)
 		}
@@ -243,7 +243,7 @@ func (c *choice) check(refused error) error {
 		return refused
 	}
 	if len(c.results) == 0 {
-		return errors.New("VMware Tools report no " + c.family + " address: start them in the guest, or give the VM one")
+		return errors.New("VMware Tools report no " + c.family + " address: start VMware Tools in the guest, or assign an address to the VM")
 	}
 	for _, v := range c.results {
 		if v.Internal.Rule == Claimed {
@@ -255,7 +255,7 @@ func (c *choice) check(refused error) error {
 
 func (c *choice) claimError(source string, v *Result) error {
 	claim := c.claims[v.Address]
-	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the VMs another address, or delete Node %s if it is not in use any more",
+	return topology.Errorf(ErrClaimed, "%s %s, which Node %s claims, and %s: give one of the VMs another address, or delete Node %s if it is no longer in use",
 		source, v.Address, claim.Node, claim.Why, claim.Node)
 }
 

@@ -57,7 +57,7 @@ const (
 func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	switch {
 	case contains(m.Static, a):
-		return Backed, "its VM's metadata has it"
+		return Backed, "its VM's metadata contains it"
 	case m.GuestAddress == a:
 		return Backed, "its VM reports it"
 	}
@@ -75,11 +75,11 @@ func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
 	case m.Power == inventory.PowerOff:
 		return Unbacked, "its VM is powered off"
 	case m.Partial:
-		return Unclear, "its VM reports more addresses than are looked at"
+		return Unclear, "its VM reports more addresses than vzones reads"
 	case hasOthers:
-		return Unbacked, "its VM has others"
+		return Unbacked, "its VM has other addresses"
 	}
-	return Unclear, "its VM reports no address now"
+	return Unclear, "its VM currently reports no address"
 }
 
 // Candidates returns the VM's addresses that claims may exclude, and --node-ip.

@@ -51,11 +51,11 @@ func leftOutError(input *Input, dropped []v1.NodeAddress, provided map[string]ne
 	for _, a := range dropped {
 		names = append(names, string(a.Type)+" "+a.Address)
 	}
-	advice := "have the kubelet's --node-ip and the address rules in the configuration name the same addresses"
+	advice := "use the same addresses in the kubelet's --node-ip and in the address rules of the configuration"
 	for _, family := range input.Families {
 		if !provided[family].IsValid() {
 			advice = fmt.Sprintf("add an %s address to --node-ip, or remove %s from ipFamily", family, family)
 		}
 	}
-	return fmt.Errorf("the kubelet's --node-ip is %s, so Kubernetes leaves out %s: %s", quote.Value(input.Provided), strings.Join(names, " and "), advice)
+	return fmt.Errorf("the kubelet's --node-ip is %s, so Kubernetes omits %s: %s", quote.Value(input.Provided), strings.Join(names, " and "), advice)
 }

@@ -39,7 +39,7 @@ const (
 )
 
 var ruleNames = [...]string{
-	NotChosen: "not chosen", GuestMade: "interface made by the guest",
+	NotChosen: "not chosen", GuestMade: "interface created by the guest",
 	Loopback: "loopback", LinkLocal: "link-local", Unspecified: "unspecified", Multicast: "multicast",
 	LeftOut: "network left out", Unusable: "unusable", OtherFamily: "other family", Excluded: "excluded subnet", Claimed: "another Node's",
 	NotNodeIP: "not in --node-ip",

@@ -47,7 +47,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	c.lister = c.NodeInformer.Lister()
 	// SetTransform fails only after the informer was started.
 	if err := c.shared.SetTransform(slim); err != nil {
-		log.Error(err, "Cannot leave out unneeded fields of Nodes; the cache takes more memory")
+		log.Error(err, "Cannot drop unused fields of Nodes; the cache uses more memory")
 	}
 	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and VMs")

@@ -166,7 +166,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 			return c.NodeInterface.Update(ctx, n, opts)
 		}
 	}
-	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or has to wait by now; it is initialized later", n.Name)
+	return nil, fmt.Errorf("initializing Node %s: it was replaced by another Node of its name, or cannot be initialized yet; it is initialized later", n.Name)
 }
 
 func (c guardedNodes) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte, opts metav1.PatchOptions, subresources ...string) (*v1.Node, error) {
@@ -185,7 +185,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	isAbsent := false
 	c.guard.update(n, func(a *Answers) { isAbsent, a.isAbsent = a.isAbsent, false })
 	if !isAbsent {
-		return fmt.Errorf("deleting Node %s: nothing has said that its VM does not exist", name)
+		return fmt.Errorf("deleting Node %s: the absence of its VM is not confirmed", name)
 	}
 	preconditions := metav1.Preconditions{}
 	if opts.Preconditions != nil {

@@ -58,7 +58,7 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
-			return fmt.Errorf("annotation %s has %d bytes, which vzones has not written: take it off Node %s", key, n, node.Name)
+			return fmt.Errorf("annotation %s has %d bytes, so vzones did not write it: remove it from Node %s", key, n, node.Name)
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func TaintCommand(node, change string) string {
 }
 
 // ErrContradiction means that a Node's provider ID and system UUID belong to two VMs.
-var ErrContradiction = errors.New("the provider ID is not that of the VM that the Node runs on")
+var ErrContradiction = errors.New("the provider ID belongs to a different VM")
 
 // Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as
 // after a VM was rebuilt under an old name.
@@ -111,7 +111,7 @@ func WithContradiction(node *v1.Node, searchErr error) error {
 	case searchErr == nil:
 		return fmt.Errorf("%w; a vCenter still has the VM of the provider ID", err)
 	case errors.Is(searchErr, topology.ErrAbsent):
-		return fmt.Errorf("%w; no vCenter has the VM of the provider ID any more", err)
+		return fmt.Errorf("%w; the VM of the provider ID no longer exists in any vCenter", err)
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
 	case !errors.Is(searchErr, topology.ErrAbsent), mayBeBareMetal && !IsUninitialized(node):
 		return searchErr
 	case mayBeBareMetal:
-		return fmt.Errorf("%w; if the Node is no VM of vSphere, leave it out with nodes.selector, and take the taint off: %s", searchErr, TaintCommand(node.Name, "-"))
+		return fmt.Errorf("%w; if the Node is not a vSphere VM, exclude it with nodes.selector and remove the taint: %s", searchErr, TaintCommand(node.Name, "-"))
 	}
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", searchErr)
 }
@@ -141,7 +141,7 @@ func ParseProviderID(id string) (inventory.UUID, error) {
 		return inventory.UUID{}, fmt.Errorf("provider ID %s does not begin with %s", quote.Value(id), scheme)
 	}
 	if len(rest) > inventory.MaxUUIDLength {
-		return inventory.UUID{}, fmt.Errorf("provider ID %s is too long to hold a UUID: delete the Node, and give its kubelet another one or none", quote.Value(id))
+		return inventory.UUID{}, fmt.Errorf("provider ID %s is too long to contain a UUID: delete the Node, and start its kubelet with a valid provider ID or none", quote.Value(id))
 	}
 	u, err := inventory.ParseUUID(rest)
 	if err != nil {

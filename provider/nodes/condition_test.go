@@ -91,7 +91,7 @@ func TestEventsRepeat(t *testing.T) {
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(time.Second)
 		w.wantCounted("ProblemResolved", 1, 1)
-		if got := w.messages("ProblemResolved"); !slices.Contains(got, `vCenter "east": TopologyDrift is over`) || !slices.Contains(got, `vCenter "east": VCenterDataUnavailable is over`) {
+		if got := w.messages("ProblemResolved"); !slices.Contains(got, `vCenter "east": TopologyDrift is resolved`) || !slices.Contains(got, `vCenter "east": VCenterDataUnavailable is resolved`) {
 			t.Errorf("Events %q", got)
 		}
 		before := len(w.events())

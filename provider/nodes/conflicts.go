@@ -70,7 +70,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 	}
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
 		for chunk := range slices.Chunk(l.systemUnread.news(vcenter, system[vcenter]), namedAtMost) {
-			log.Info("The account may not read the tags of folders that vSphere makes itself; they count as untagged",
+			log.Info("The account cannot read the tags of folders that vSphere creates; they are treated as untagged",
 				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(chunk))
 		}
 		objects := l.unread.news(vcenter, unread[vcenter])
@@ -78,7 +78,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 			continue
 		}
 		for chunk := range slices.Chunk(objects, namedAtMost) {
-			log.Info("The account may not read the tags of objects; they count as untagged, and running Nodes keep labels that may rest on them",
+			log.Info("The account cannot read the tags of some objects; they are treated as untagged, and initialized Nodes keep labels that may depend on them",
 				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(chunk))
 		}
 		l.emitOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
@@ -115,9 +115,9 @@ func unreadText(vcenter string, objects []*topology.Object) string {
 	suffix := ""
 	if n := len(objects) - namedAtMost; n > 0 {
 		objects = objects[:namedAtMost]
-		suffix = fmt.Sprintf(" and %d more, which the log names", n)
+		suffix = fmt.Sprintf(" and %d more, listed in the log", n)
 	}
-	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it may not read count as untagged "+
-		"for Nodes below them, and running Nodes keep labels that may rest on that. Give the account the role Read-only there, without propagation.",
+	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it cannot read are treated as untagged "+
+		"for Nodes below them, and initialized Nodes keep labels that may depend on them. Grant the account the role Read-only there, without propagation.",
 		vcenter, topology.Named(objects), suffix)
 }

@@ -115,12 +115,12 @@ func (e *events) emitEnd(ctx context.Context, n *v1.Node, r *nodeRecord, about s
 			return false
 		}
 		last, _ := t.LastRecorded()
-		text := last.Reason + " is over"
+		text := last.Reason + " is resolved"
 		if vcenter := r.decision.VCenter; vcenter != "" {
 			text = fmt.Sprintf("vCenter %q: %s", vcenter, text)
 		}
 		e.recorder.Event(n, v1.EventTypeNormal, report.ReasonResolved, text)
-		klog.FromContext(ctx).V(2).Info("A problem of the Node is over", "node", klog.KObj(n), "text", quote.Line(text))
+		klog.FromContext(ctx).V(2).Info("A problem of the Node is resolved", "node", klog.KObj(n), "text", quote.Line(text))
 	}
 	delete(r.problems, about)
 	return true
@@ -219,7 +219,7 @@ func addressChanges(old, current []v1.NodeAddress) string {
 	var changes []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP, v1.NodeHostName} {
 		if oldList, currentList := list(old, kind), list(current, kind); oldList != currentList {
-			changes = append(changes, fmt.Sprintf("%s was %s and is %s now", kind, oldList, currentList))
+			changes = append(changes, fmt.Sprintf("%s from %s to %s", kind, oldList, currentList))
 		}
 	}
 	return strings.Join(changes, ", ")
@@ -232,7 +232,7 @@ func (e *events) emitAddressChange(n *v1.Node, r *nodeRecord, isNew bool) {
 		if !e.mayEmit(n, r) {
 			return
 		}
-		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" says why each was chosen")
+		e.recorder.Event(n, v1.EventTypeNormal, reasonReaddressed, "The addresses of the Node have changed: "+change+"; vzones explain "+n.Name+" shows why each was chosen")
 	}
 	r.lastAddresses = append([]v1.NodeAddress{}, current...)
 }

@@ -150,7 +150,7 @@ func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.
 		if drift.IsCertain() {
 			advice = policy.Advice()
 		} else if advice == "" {
-			advice = fmt.Sprintf("it is left as it is: %v", drift.Uncertain)
+			advice = fmt.Sprintf("it stays unchanged: %v", drift.Uncertain)
 		}
 	}
 	if len(texts) == 0 {
@@ -180,7 +180,7 @@ func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now tim
 	if policy.Drift == config.DriftUpdate || diff.Since.Add(policy.Settle).After(now) {
 		return v
 	}
-	text := quote.NoteWith(diff.Text(), "it stays as it is: correct it, or set topology.drift to update in the configuration")
+	text := quote.NoteWith(diff.Text(), "it stays unchanged: correct it, or set topology.drift to update in the configuration")
 	v.state = wrong
 	v.problem = report.Problem{Key: text, Reason: plan.ReasonTypeDrift, Text: text}
 	return v
@@ -220,7 +220,7 @@ func deletionOf(absent bool, err error) verdict {
 	case placement.KeptBy(err) == "":
 		v.state = resolved
 	default:
-		wrapped := fmt.Errorf("the Node is not ready, and not deleted: %w", err)
+		wrapped := fmt.Errorf("the Node is not ready but not deleted: %w", err)
 		v.state = wrong
 		v.eventDelay = runningBeforeEvent
 		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(wrapped), Detail: wrapped.Error()}

@@ -121,7 +121,7 @@ func (c *Controller) logOtherProviders(ctx context.Context) {
 	if current.nodes <= previous.nodes && (current.nodes == 0 || current.schemes == previous.schemes) {
 		return
 	}
-	klog.FromContext(ctx).Info("Nodes on VMs of vSphere have another provider's ID, and are left alone; vzones explain VZ168 says what to do", "nodes", current.nodes, "of", current.schemes)
+	klog.FromContext(ctx).Info("Ignoring Nodes on vSphere VMs that have another provider's ID; vzones explain VZ168 shows what to do", "nodes", current.nodes, "of", current.schemes)
 }
 
 func (c *Controller) logSum(ctx context.Context) {

@@ -81,7 +81,7 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.D
 func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patches, limiter *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
-		r.log(ctx).Error(err, "Cannot encode what is to be written to the Node", "node", klog.KObj(n))
+		r.log(ctx).Error(err, "Cannot encode a patch of the Node", "node", klog.KObj(n))
 		return repeatDelay
 	}
 	content := cmp.Or(p.content, string(body))
@@ -118,7 +118,7 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patc
 			return
 		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			err = fmt.Errorf("writing %s: %w", p.description, err)
-			log.Error(err, "Cannot write to the Node; it is tried again", "node", klog.KObj(n))
+			log.Error(err, "Cannot write to the Node; retrying", "node", klog.KObj(n))
 		}
 		w.enqueue(itemOf(n))
 	})

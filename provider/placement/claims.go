@@ -38,7 +38,7 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
 	if len(families) == 0 {
-		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is not in the configuration any more: add it again", m.Ref.VCenter)
+		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is no longer in the configuration: add it again", m.Ref.VCenter)
 	}
 	input := addresses.For(m, node, &s.cfg.Addresses, families)
 	if err := c.addTo(&input, m, node); err != nil {
@@ -83,7 +83,7 @@ func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.No
 func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
-		return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the address %s, which is tried again: %w", a, err)
+		return nil, topology.Errorf(topology.ErrUnknown, "cannot look up the Nodes with address %s; retrying: %w", a, err)
 	}
 	var claim *addresses.Claim
 	for _, claimant := range claimants {
@@ -99,7 +99,7 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*ad
 		}
 	}
 	if holder := c.p.reservations.holderOf(a, node); holder != "" && (claim == nil || claim.Void) {
-		claim = &addresses.Claim{Node: holder, Why: "got it a moment ago"}
+		claim = &addresses.Claim{Node: holder, Why: "that Node got it a moment ago"}
 	}
 	return claim, nil
 }
@@ -133,7 +133,7 @@ func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Add
 	if err == nil {
 		err = cmp.Or(f.lost, nodeinfo.Contradiction(node))
 	}
-	why := "what its VM has is not known now"
+	why := "its VM's addresses are currently unknown"
 	switch {
 	case err == nil && f.state.Err == nil:
 		var backing addresses.Backing

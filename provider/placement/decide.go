@@ -166,7 +166,7 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 	if s.LastContact.IsZero() {
 		return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered yet: %w", s.VCenter, reason)
 	}
-	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, which is too long to initialize a Node by what it said: %w",
+	return topology.Errorf(topology.ErrUnknown, "vCenter %q has not answered for more than %v, so its data is too old to initialize a Node: %w",
 		s.VCenter, maxAge, reason)
 }
 
@@ -225,9 +225,9 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	default:
 		p.fleet.ReadTags(d.vcenterState.VCenter)
 		if err == nil {
-			err = topology.Errorf(topology.ErrUnknown, "the names of tags in vCenter %q are being read again, since one may have been renamed: the Node goes on then", d.vcenterState.VCenter)
+			err = topology.Errorf(topology.ErrUnknown, "the tag names of vCenter %q are being read again, since a tag may have been renamed: the Node is initialized after that", d.vcenterState.VCenter)
 			if down := d.vcenterState.CheckReachable(); down != nil {
-				err = fmt.Errorf("%w; it cannot be read now: %w", err, down)
+				err = fmt.Errorf("%w; the vCenter cannot be read: %w", err, down)
 			}
 		}
 	}

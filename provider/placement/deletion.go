@@ -62,7 +62,7 @@ var (
 
 func (q *deletion) isManaged() error {
 	if q.placer.IsForeign(q.node) {
-		return topology.Errorf(errExists, "Node %s is not managed by vzones: it has another provider's ID, or the configuration's nodes.selector leaves it out", q.node.Name)
+		return topology.Errorf(errExists, "Node %s is not managed by vzones: it has another provider's ID, or the configuration's nodes.selector excludes it", q.node.Name)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, 
 		case err != nil:
 			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 		case current.UID != node.UID:
-			return q, false, topology.Errorf(topology.ErrUnknown, "there is another Node %s now", node.Name)
+			return q, false, topology.Errorf(topology.ErrUnknown, "Node %s was replaced by another Node of its name", node.Name)
 		default:
 			q.node = current
 		}
@@ -294,8 +294,8 @@ func KeptKey(err error) string {
 }
 
 // KeptHelp describes the reasons.
-const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be), " +
-	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (one that may be it), unknown (something else is)"
+const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be searched), " +
+	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (an unreadable VM may be the Node's), unknown (other data is unavailable)"
 
 // KeptReasons returns the names of all reasons.
 func KeptReasons() []string {

@@ -41,7 +41,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 		}
 		named, err := c.p.namedBy(reporter)
 		if err != nil {
-			return nil, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes get the address %s, which is tried again: %w", a, err)
+			return nil, topology.Errorf(topology.ErrUnknown, "cannot look up the Nodes that get address %s; retrying: %w", a, err)
 		}
 		for _, claimant := range named {
 			if isElder(claimant, node, a) && c.isOwner(claimant, reporter) {

@@ -30,7 +30,7 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node 
 	}
 	named, err := p.namedBy(m)
 	if err != nil {
-		return s, topology.Errorf(topology.ErrUnknown, "it is not known which Nodes have the VM of Node %s, which is tried again: %w", node.Name, err)
+		return s, topology.Errorf(topology.ErrUnknown, "cannot look up the other Nodes with the VM of Node %s; retrying: %w", node.Name, err)
 	}
 	for _, other := range named {
 		switch {
@@ -113,15 +113,15 @@ func (s *sharing) whyShared() error {
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same VM as %s, which came %s: %s%s",
 			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)
 	}
-	const remove = "; delete the one that is not this VM's; until then "
+	const remove = "; delete the Node that does not run on this VM; until then "
 	switch {
 	case len(s.earlier) > 0 && isJoining:
-		return shares(s.earlier, "first", ": delete the other Node if it is this VM under an older name, and Node "+name+" goes on at once; "+
-			"otherwise one of the kubelets reports another VM's UUID or provider ID")
+		return shares(s.earlier, "first", ": delete the other Node if it is an older name of this VM, and Node "+name+" is initialized at once; "+
+			"otherwise one of the kubelets reports the UUID or provider ID of another VM")
 	case len(s.earlier) > 0:
-		return shares(s.earlier, "first", remove+"the labels and addresses of Node "+name+" stay as they are")
+		return shares(s.earlier, "first", remove+"the labels and addresses of Node "+name+" stay unchanged")
 	case len(s.later) > 0 && !isJoining:
-		return shares(s.later, "later", remove+"Node "+name+" goes on as before")
+		return shares(s.later, "later", remove+"Node "+name+" is not affected")
 	}
 	return nil
 }

@@ -133,9 +133,9 @@ func (p *Placer) Statement(node *v1.Node) (inventory.Identity, error) {
 	switch {
 	case err != nil || len(id.UUIDs) > 0:
 	case !nodeinfo.IsUninitialized(node):
-		err = topology.Errorf(topology.Kinds{topology.ErrUnknown, nodeinfo.ErrNoUUID}, "a Node without the taint is not looked for by its name")
+		err = topology.Errorf(topology.Kinds{topology.ErrUnknown, nodeinfo.ErrNoUUID}, "a Node without the taint is not matched by name")
 	case !p.Config().MatchByName:
-		err = topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: have the kubelet of Node %s report the UUID that the VM's SMBIOS shows, or give the Node the provider ID vsphere://UUID", nodeinfo.ErrNoUUID, node.Name)
+		err = topology.Errorf(topology.ErrUnknown, "%w; nodes.matchByName is false in the configuration: make the kubelet of Node %s report the UUID in the VM's SMBIOS, or set the Node's provider ID to vsphere://UUID", nodeinfo.ErrNoUUID, node.Name)
 	}
 	return id, err
 }

@@ -39,7 +39,7 @@ var (
 	// ErrSearchFailed means that a vCenter could not be searched.
 	ErrSearchFailed = errors.New("the absence of the VM is not confirmed")
 	// ErrStillThere means that a search found the VM.
-	ErrStillThere = errors.New("a search has found the VM, which is not in the index")
+	ErrStillThere = errors.New("a search found the VM, although it is not in the index")
 )
 
 // SearchedFleet is the Checker's view of the vCenters.
@@ -104,7 +104,7 @@ func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repe
 	}
 	switch {
 	case s.done.IsZero() && c.lastErr != nil:
-		return fmt.Errorf("%w; the latest search, for another one, failed: %w", ErrConfirming, c.lastErr)
+		return fmt.Errorf("%w; the latest search, for another VM, failed: %w", ErrConfirming, c.lastErr)
 	case s.done.IsZero():
 		return ErrConfirming
 	case w.outside && time.Since(s.done) > outsideLasts, s.err == nil && !w.outside && time.Since(s.done) > confirmationLasts:
@@ -196,7 +196,7 @@ func (c *confirmer) search(ctx context.Context, id inventory.Identity, outside b
 	case err == nil:
 		return generation, nil
 	case errors.Is(err, topology.ErrUnknown), ctx.Err() != nil:
-		return generation, fmt.Errorf("%w, which is tried again: %w", ErrSearchFailed, err)
+		return generation, fmt.Errorf("%w; retrying: %w", ErrSearchFailed, err)
 	default:
 		return generation, fmt.Errorf("%w: %w", ErrStillThere, err)
 	}

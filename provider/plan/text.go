@@ -23,13 +23,13 @@ const (
 func (d Difference) Text() string {
 	switch {
 	case d.Missing:
-		return fmt.Sprintf("label %s is missing, and %q is not written beside a region or zone that is wrong", d.Label, d.Want)
+		return fmt.Sprintf("label %s is missing, and %q is not written next to a wrong region or zone", d.Label, d.Want)
 	case d.Want == "":
-		return fmt.Sprintf("label %s is %q, and nothing gives it that value", d.Label, d.Have)
+		return fmt.Sprintf("label %s is %q, but no rule gives it a value", d.Label, d.Have)
 	case d.Uncertain != nil:
-		return fmt.Sprintf("label %s is %q, and %s says %q, which is not certain", d.Label, d.Have, d.Source, d.Want)
+		return fmt.Sprintf("label %s is %q, but %s gives %q, which is uncertain", d.Label, d.Have, d.Source, d.Want)
 	}
-	return fmt.Sprintf("label %s is %q, but %s says %q", d.Label, d.Have, d.Source, d.Want)
+	return fmt.Sprintf("label %s is %q, but %s gives %q", d.Label, d.Have, d.Source, d.Want)
 }
 
 // Advice describes the effect of the policy on differing labels, and the remedy.
@@ -37,11 +37,11 @@ func (p *Policy) Advice() string {
 	const correct = "move the VM back, or correct the tags or the labels"
 	switch p.Drift {
 	case config.DriftTaint:
-		return "new Pods are kept away: " + correct
+		return "new Pods are not scheduled: " + correct
 	case config.DriftUpdate:
-		return "Kubernetes' own labels are not removed: remove them by hand, or correct the tags"
+		return "Kubernetes' own labels are not removed: remove them manually, or correct the tags"
 	}
-	return "the labels stay as they are: " + correct + ", or set topology.drift in the configuration"
+	return "the labels stay unchanged: " + correct + ", or set topology.drift in the configuration"
 }
 
 // Reason returns the reason of the change's Event.
@@ -59,11 +59,11 @@ func (ch Change) Reason() string {
 func (ch Change) Text() string {
 	switch {
 	case ch.Action == ActionBackfill:
-		return fmt.Sprintf("label %s=%s is added, by %s", ch.Label, ch.Want, ch.Source)
+		return fmt.Sprintf("label %s=%s is added, according to %s", ch.Label, ch.Want, ch.Source)
 	case ch.Action == ActionUpdate:
-		return fmt.Sprintf("label %s was %q and is %q, by %s", ch.Label, ch.Have, ch.Want, ch.Source)
+		return fmt.Sprintf("label %s changes from %q to %q, according to %s", ch.Label, ch.Have, ch.Want, ch.Source)
 	case ch.Source == levelGone:
-		return fmt.Sprintf("label %s=%s, which vzones had written, is removed: the configuration has no such level", ch.Label, ch.Have)
+		return fmt.Sprintf("label %s=%s, written by vzones, is removed: the configuration has no such level", ch.Label, ch.Have)
 	}
-	return fmt.Sprintf("label %s=%s, which vzones had written, is removed: nothing gives it a value", ch.Label, ch.Have)
+	return fmt.Sprintf("label %s=%s, written by vzones, is removed: no rule gives it a value", ch.Label, ch.Have)
 }

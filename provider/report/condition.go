@@ -12,7 +12,7 @@ import (
 // Reasons of the condition nodeinfo.TopologyReady that are no reasons of Events.
 const (
 	ConditionCurrent   = "TopologyCurrent"
-	TextCurrent        = "the Node has the topology labels of its VM's place"
+	TextCurrent        = "the Node's topology labels match the place of its VM"
 	ConditionUnwritten = "LabelMissing"
 )
 

@@ -27,7 +27,7 @@ import (
 // stopTimeout leaves 1 s of the 5 s that the whole process has. Logging out of all vCenters takes at most 3 s.
 const stopTimeout = 4 * time.Second
 
-var errEnded = errors.New("the controllers have ended without a signal: start the daemon again")
+var errEnded = errors.New("the controllers ended without a signal: restart the daemon")
 
 // Options are the optional settings of a daemon.
 type Options struct {
@@ -130,7 +130,7 @@ func (a *App) Stop(ctx context.Context) {
 				a.election.Release(ctx)
 			}
 		case <-time.After(stopTimeout):
-			klog.FromContext(ctx).Info("Stopped before everything had ended", "waited", stopTimeout)
+			klog.FromContext(ctx).Info("Shutdown timed out", "waited", stopTimeout)
 		}
 		klog.Flush()
 	})

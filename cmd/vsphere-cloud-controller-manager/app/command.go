@@ -17,10 +17,10 @@ import (
 	"vzones/provider"
 )
 
-const long = `vsphere-cloud-controller-manager gives the Nodes of a Kubernetes cluster their
-region and zone from the vSphere tags above their VMs, and their provider
-ID, instance type and addresses. It reads a whole fleet of vCenters at once and
-takes the configuration file of the vSphere CPI, which it replaces.
+const long = `vsphere-cloud-controller-manager sets the region and zone of the Nodes of a
+Kubernetes cluster from the vSphere tags above their VMs, and their provider
+ID, instance type and addresses. It reads a whole fleet of vCenters at once. It
+replaces the vSphere CPI and accepts its configuration file.
 
   vsphere-cloud-controller-manager --cloud-config=/etc/cloud/vsphere.conf`
 

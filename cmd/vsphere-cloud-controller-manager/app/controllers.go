@@ -53,7 +53,7 @@ func (a *App) nodeController(init app.ControllerInitContext, c *appconfig.Comple
 			c.ComponentConfig.NodeController.ConcurrentNodeStatusUpdates,
 		)
 		if err != nil {
-			return nil, false, fmt.Errorf("making the node controller: %w", err)
+			return nil, false, fmt.Errorf("creating the node controller: %w", err)
 		}
 		go n.RunWithContext(ctx, cc.ControllerManagerMetrics)
 		return nil, true, nil
@@ -70,7 +70,7 @@ func (a *App) lifecycleController(init app.ControllerInitContext, c *appconfig.C
 			int(c.ComponentConfig.NodeLifecycleController.ConcurrentNodeLifecycleSyncs),
 		)
 		if err != nil {
-			return nil, false, fmt.Errorf("making the node lifecycle controller: %w", err)
+			return nil, false, fmt.Errorf("creating the node lifecycle controller: %w", err)
 		}
 		go l.Run(ctx, cc.ControllerManagerMetrics)
 		return nil, true, nil
@@ -96,7 +96,7 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 func notOurs(purpose string) app.InitFuncConstructor {
 	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
-			klog.FromContext(ctx).V(2).Info("The controller is not a part of vzones; leave it out of --controllers", "serves", purpose)
+			klog.FromContext(ctx).V(2).Info("The controller is not part of vzones; remove it from --controllers", "purpose", purpose)
 			return nil, false, nil
 		}
 	}

@@ -27,7 +27,7 @@ const addressWait = 3 * time.Minute
 // configure does no network I/O, so a configuration in a Secret is read later.
 func (a *App) configure(ctx context.Context, name, file string) error {
 	if name != provider.Name {
-		return fmt.Errorf("--cloud-provider is %q; this is the provider %q", name, provider.Name)
+		return fmt.Errorf("--cloud-provider is %q, but only %q is supported", name, provider.Name)
 	}
 	var err error
 	if a.source, err = source.New(file, a.flags.ConfigSecret, os.Environ()); err != nil {
@@ -62,7 +62,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 	a.logSummary(ctx, &c.ComponentConfig.Generic)
 	logWarnings(ctx, nil, a.cfg.Warnings)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
-		klog.FromContext(ctx).Info("The labels of initialized Nodes are not kept current, since --controllers leaves the controller out", "controller", topologyController)
+		klog.FromContext(ctx).Info("Labels of initialized Nodes are not kept current, because --controllers disables the controller", "controller", topologyController)
 	}
 	watchdog := leaderelection.NewLeaderHealthzAdaptor(election.WatchdogTime)
 	if err := a.prepareElection(ctx, c, watchdog); err != nil {
@@ -86,7 +86,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 
 func (a *App) prepareClients(ctx context.Context, c *appconfig.CompletedConfig) {
 	if c.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
-		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients have the daemon's own ServiceAccount")
+		klog.FromContext(ctx).Info("The flag --use-service-account-credentials has no effect: all clients use the daemon's own ServiceAccount")
 	}
 	c.ClientBuilder = clientbuilder.SimpleControllerClientBuilder{ClientConfig: a.fence.Config(c.Kubeconfig)}
 }
@@ -98,7 +98,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 		return nil
 	}
 	if leadermigration.Enabled(generic) {
-		klog.FromContext(ctx).Info("With --enable-leader-migration the Lease is not released at the end, and /healthz does not watch the leader election")
+		klog.FromContext(ctx).Info("With --enable-leader-migration, the Lease is not released on shutdown, and /healthz does not check the leader election")
 		return nil
 	}
 	lock, end, err := election.NewLock(ctx, c)

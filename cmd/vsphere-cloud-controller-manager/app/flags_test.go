@@ -136,7 +136,7 @@ func TestFlagsOfTheIncumbent(t *testing.T) {
 			t.Errorf("--%s: error %v, want an unknown flag", name, err)
 		}
 	}
-	const want = `--cloud-provider is "vsphere-paravirtual"; this is the provider "vsphere"`
+	const want = `--cloud-provider is "vsphere-paravirtual", but only "vsphere" is supported`
 	if err := New(nil, Options{}).configure(t.Context(), "vsphere-paravirtual", ""); err == nil || err.Error() != want {
 		t.Errorf("--cloud-provider=vsphere-paravirtual: %v, want %s", err, want)
 	}

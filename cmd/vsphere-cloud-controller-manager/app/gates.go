@@ -41,6 +41,6 @@ func (g *gates) Set(value string) error {
 
 func (g *gates) log(ctx context.Context) {
 	for _, gate := range g.unknown {
-		klog.FromContext(ctx).Info("A feature gate has no effect, since this release does not have it: remove it from --feature-gates", "gate", gate)
+		klog.FromContext(ctx).Info("Ignoring an unknown feature gate: remove it from --feature-gates", "gate", gate)
 	}
 }

@@ -43,7 +43,7 @@ func applyLogging(ctx context.Context, set *pflag.FlagSet) error {
 	}
 	boundLog(klog.Background()) //nolint:forbidigo // the logger of the process, which this replaces
 	if limited {
-		klog.FromContext(ctx).Info("The verbosity is limited to 7, since client-go logs Secrets and tokens beyond that")
+		klog.FromContext(ctx).Info("The verbosity is limited to 7, because client-go logs Secrets and tokens above that")
 	}
 	return nil
 }

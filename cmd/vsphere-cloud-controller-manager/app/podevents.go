@@ -62,7 +62,7 @@ const (
 	problemDelay = 30 * time.Second
 )
 
-const outageEffect = "its Nodes keep what they have, and no Node of any vCenter is deleted meanwhile"
+const outageEffect = "its Nodes stay unchanged, and no Node of any vCenter is deleted meanwhile"
 
 // vcenterEvents records each lasting problem of a vCenter, about once an hour, and its end. Only one
 // goroutine uses it.
@@ -164,10 +164,10 @@ func problemsOf(h *vcenter.Health) map[string]report.Problem {
 	case h.Err != nil:
 		add(reasonVCenterUnreadable, faults.CauseOf(h.Err).Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(outageEffect+": "+h.Cause.Advice(), ": ")))
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
-		add(reasonCredentialsRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; Nodes that need tags wait, and others keep "+
+		add(reasonCredentialsRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; new Nodes that need tags stay uninitialized, and initialized Nodes keep "+
 			"their labels: correct the credentials", h.VCenter))
 	case h.Rejected:
-		add(reasonCredentialsRejected, "session", fmt.Sprintf("vCenter %q rejects the credentials that are configured now; vzones still reads it in the open session, "+
+		add(reasonCredentialsRejected, "session", fmt.Sprintf("vCenter %q rejects the configured credentials; vzones still reads it in the open session, "+
 			"until that ends or the daemon restarts: correct the credentials", h.VCenter))
 	}
 	if h.Err == nil && h.CredentialsErr != nil {

@@ -56,9 +56,9 @@ func TestVCenterEvents(t *testing.T) {
 	down := errors.New(`vCenter "east": no answer within 15s`)
 	refused := errors.New(`vCenter "east": connection refused`)
 	const (
-		latent   = `Warning CredentialsRejected vCenter "east" rejects the credentials that are configured now; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
+		latent   = `Warning CredentialsRejected vCenter "east" rejects the configured credentials; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
-		unread   = outageEffect + ": check that the vCenter runs and that the cluster reaches it"
+		unread   = outageEffect + ": check that the vCenter runs and that the cluster can reach it"
 	)
 	gone := vcenterGone(t)
 	missing := errors.New(`vCenter "east": datacenter "dcx" is not there`)
@@ -164,7 +164,7 @@ func TestVCenterEvents(t *testing.T) {
 			all[0].Tags = vcenter.TagsFailed
 			return all
 		}, []string{
-			`Warning CredentialsRejected vCenter "east": the tagging API rejects the credentials; Nodes that need tags wait, and others keep their labels: correct the credentials`,
+			`Warning CredentialsRejected vCenter "east": the tagging API rejects the credentials; new Nodes that need tags stay uninitialized, and initialized Nodes keep their labels: correct the credentials`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 9m55s`,
 		}},
 		"a datacenter, then another": {func(after time.Duration) []vcenter.Health {

@@ -40,7 +40,7 @@ func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, healthText(&vcenters[i]))
 	}
 	if h.isRefused != nil && h.isRefused() {
-		b.WriteString("configuration: the changed configuration is refused, the previous one stays in force\n")
+		b.WriteString("configuration: the changed configuration is rejected, the previous one stays in force\n")
 	}
 	writePlain(w, code, b.String())
 }
@@ -49,7 +49,7 @@ func (h *readyHandler) status() (int, string, []vcenter.Health) {
 	select {
 	case <-h.leading:
 	default:
-		return http.StatusOK, "ok: standing by, another instance leads or the API server is waited for", nil
+		return http.StatusOK, "ok: standing by: another instance leads, or the API server has not answered yet", nil
 	}
 	vcenters := h.health()
 	for i := range vcenters {
@@ -86,7 +86,7 @@ func healthText(h *vcenter.Health) string {
 	case h.Snapshot == nil:
 		return "connecting: no answer yet"
 	case h.Snapshot.Incomplete != nil:
-		return "synced, but not all of its VMs can be seen: datacenter not found"
+		return "synced, but not all of its VMs are visible: datacenter not found"
 	case h.CredentialsErr != nil:
 		return "synced, in a session that cannot be renewed: " + inventory.CauseCredentials.Error()
 	case h.Rejected && h.Tags == vcenter.TagsFailed:

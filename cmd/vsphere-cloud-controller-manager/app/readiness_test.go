@@ -64,7 +64,7 @@ func TestReadiness(t *testing.T) {
 			{vcenter.Health{State: inventory.State{Err: errSecret, Cause: inventory.CauseUnreachable, LastContact: now}}, 200, "down, never read: unreachable"},
 			{vcenter.Health{State: well}, 200, "synced"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-time.Hour)}}, 200, "synced"},
-			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its VMs can be seen: datacenter not found"},
+			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now}}, 200, "synced, but not all of its VMs are visible: datacenter not found"},
 			{vcenter.Health{State: inventory.State{Snapshot: read, LastContact: now.Add(-90 * time.Second), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 1m30s ago: unreachable"},
 			{vcenter.Health{State: inventory.State{Snapshot: partial, LastContact: now.Add(-24 * time.Hour), Err: errSecret, Cause: inventory.CauseUnreachable}}, 200, "down, last answer 24h0m0s ago: unreachable"},
 			{vcenter.Health{State: inventory.State{Err: errRejected, Cause: inventory.CauseRejected, NextLogin: now.Add(310*time.Second - time.Millisecond)}}, 200, "down, never read, next login in 5m10s: credentials rejected"},
@@ -130,7 +130,7 @@ func TestReadinessOfAFleet(t *testing.T) {
 		// A restart would help none of them.
 		{[]inventory.State{west, west, west}, false, 200, "ok\n" + ofWest + ofWest + ofWest},
 		{[]inventory.State{north}, true, 200,
-			"ok\n" + ofNorth + "configuration: the changed configuration is refused, the previous one stays in force\n"},
+			"ok\n" + ofNorth + "configuration: the changed configuration is rejected, the previous one stays in force\n"},
 	} {
 		if code, body := askReadyOf(true, c.refused, healthOf(c.states...)...); code != c.code || body != c.want {
 			t.Errorf("%d %q, want %d %q", code, body, c.code, c.want)

@@ -81,10 +81,10 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 		r.watchFiles(r.current, files)
 	}
 	for _, line := range lines {
-		klog.FromContext(ctx).Error(nil, "The changed configuration is refused; the previous one stays in force", "mistake", line)
+		klog.FromContext(ctx).Error(nil, "The changed configuration is rejected; the previous one stays in force", "error", line)
 	}
 	r.record(v1.EventTypeWarning, reasonConfigRefused, quote.NoteWith(quote.Reasons(lines, quote.Most),
-		"correct that: the previous configuration stays in force until then"))
+		"correct the configuration: until then the previous one stays in force"))
 }
 
 // revert ends a rejection.
@@ -94,8 +94,8 @@ func (r *reloader) revert(ctx context.Context) {
 	}
 	r.refused = report.Tracker{}
 	r.counts.Applied()
-	klog.FromContext(ctx).Info("The configuration is the one in force again")
-	r.record(v1.EventTypeNormal, reasonConfigApplied, "The configuration is the one in force again.")
+	klog.FromContext(ctx).Info("The rejected change of the configuration was reverted")
+	r.record(v1.EventTypeNormal, reasonConfigApplied, "The rejected change of the configuration was reverted.")
 }
 
 // applyChange applies even a change that affects no Node, since its files have to be watched.

@@ -92,7 +92,7 @@ func TestReload(t *testing.T) {
 	broken := strings.Replace(changed, "server: vc-west", "sever: vc-west", 1)
 	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
 	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:6: no")
-	step("back", changed, 1, "2 applied, 2 refused, last 1", "Normal ConfigurationApplied", "again")
+	step("back", changed, 1, "2 applied, 2 refused, last 1", "Normal ConfigurationApplied", "reverted")
 	alone := strings.Replace(changed, "  west: {server: vc-west", "  north: {server: vc-north", 1)
 	step("another vCenter", alone, 2, "3 applied, 2 refused, last 1", `vCenter "north" added`, `vCenter "west" removed`)
 	step("a password", strings.Replace(alone, "FromTheFile42", "Changed42", 1), 3, "4 applied, 2 refused, last 1", `vCenter "east" changed`)

@@ -70,7 +70,7 @@ func logProxy(ctx context.Context, opts *options.CloudControllerManagerOptions) 
 		return
 	}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: server}); err == nil && proxy != nil {
-		klog.FromContext(ctx).Info("The API server is reached through the proxy of the environment: unless that is intended, write its address into NO_PROXY",
+		klog.FromContext(ctx).Info("The API server is reached through the proxy of the environment: if that is not intended, add its address to NO_PROXY",
 			"server", server.Host, "proxy", proxy.Host)
 	}
 }

@@ -40,7 +40,7 @@ const (
 const waitsToLead = "Waiting to lead: another instance holds the Lease"
 
 // ErrLost means that another instance may lead.
-var ErrLost = errors.New("the Lease is lost: another instance leads, or the API server has not answered in time; this process ends, to be started again")
+var ErrLost = errors.New("lost the Lease: another instance leads, or the API server did not answer in time; exiting to be restarted")
 
 // An Election decides whether this process leads. The framework's own election keeps the Lease when the
 // process ends, so that no instance leads until the Lease has expired.
@@ -60,11 +60,11 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	cfg := &c.ComponentConfig.Generic.LeaderElection
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, nil, fmt.Errorf("naming this candidate for the Lease: %w", err)
+		return nil, nil, fmt.Errorf("getting the host name of this candidate: %w", err)
 	}
 	client, err := kubernetes.NewForConfig(c.Kubeconfig)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a client for the Events of the Lease: %w", err)
+		return nil, nil, fmt.Errorf("creating a client for the Events of the Lease: %w", err)
 	}
 	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
@@ -73,7 +73,7 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
 	if err != nil {
 		events.Shutdown()
-		return nil, nil, fmt.Errorf("making the Lease %s/%s: %w", cfg.ResourceNamespace, cfg.ResourceName, err)
+		return nil, nil, fmt.Errorf("creating the lock of Lease %s/%s: %w", cfg.ResourceNamespace, cfg.ResourceName, err)
 	}
 	events.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(cfg.ResourceNamespace)})
 	return lock, events.Shutdown, nil
@@ -171,6 +171,6 @@ func (e *Election) Release(ctx context.Context) {
 	select {
 	case <-e.ended:
 	case <-time.After(releaseTimeout):
-		klog.FromContext(ctx).Info("The Lease is not released, since the API server does not answer; the next instance leads when it has expired", "waited", releaseTimeout)
+		klog.FromContext(ctx).Info("The Lease was not released, because the API server does not answer; another instance leads once it expires", "waited", releaseTimeout)
 	}
 }

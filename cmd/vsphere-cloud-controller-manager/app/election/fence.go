@@ -11,7 +11,7 @@ import (
 )
 
 // ErrFenced is the error of a write to a Node by an instance that does not lead.
-var ErrFenced = errors.New("this instance does not hold the Lease: it writes to no Node")
+var ErrFenced = errors.New("this instance does not hold the Lease and must not write to Nodes")
 
 // A Fence allows writes to Nodes only while this process leads. Some writes of the framework's workers ignore
 // the context. The zero value is closed.

@@ -30,7 +30,7 @@ func NewObserver(r Registry) *Observer {
 		}, []string{"vcenter", "call", "result"}),
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Subsystem: Subsystem, Name: "vcenter_request_duration_seconds", StabilityLevel: metrics.ALPHA,
-			Help:    "Time that requests to a vCenter took, by call. WaitForUpdatesEx is held open by the vCenter while nothing changes.",
+			Help:    "Duration of requests to a vCenter, by call. The vCenter holds WaitForUpdatesEx open while nothing changes.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 30},
 		}, []string{"vcenter", "call"}),
 		logins: metrics.NewCounterVec(&metrics.CounterOpts{
@@ -39,7 +39,7 @@ func NewObserver(r Registry) *Observer {
 		}, []string{"vcenter", "result"}),
 		watches: metrics.NewCounterVec(&metrics.CounterOpts{
 			Subsystem: Subsystem, Name: "vcenter_watch_starts_total", StabilityLevel: metrics.ALPHA,
-			Help: "How often the watch of a vCenter has begun. Each time after the first is a restart, which reads everything again.",
+			Help: "Starts of a vCenter's watch. Each start after the first is a restart, which reads everything again.",
 		}, []string{"vcenter"}),
 	}
 	r.MustRegister(o.requests, o.duration, o.logins, o.watches)

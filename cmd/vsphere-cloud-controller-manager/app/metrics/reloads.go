@@ -20,15 +20,15 @@ func NewReloads(r Registry) *Reloads {
 	c := &Reloads{
 		total: metrics.NewCounterVec(&metrics.CounterOpts{
 			Subsystem: Subsystem, Name: "config_reloads_total", StabilityLevel: metrics.ALPHA,
-			Help: "Changes of the configuration since the start, by result: applied or refused.",
+			Help: "Configuration changes since the start, by result: applied or rejected.",
 		}, []string{"result"}),
 		successful: metrics.NewGauge(&metrics.GaugeOpts{
 			Subsystem: Subsystem, Name: "config_last_reload_successful", StabilityLevel: metrics.ALPHA,
-			Help: "1 if the configuration as it is written is in force, 0 if it was refused and the previous one is.",
+			Help: "1 if the latest configuration is in force, 0 if it was rejected and the previous configuration is.",
 		}),
 		timestamp: metrics.NewGauge(&metrics.GaugeOpts{
 			Subsystem: Subsystem, Name: "config_last_reload_success_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-			Help: "When a configuration was last read and put in force, in seconds since 1970.",
+			Help: "Time at which a configuration was last put in force, in seconds since 1970.",
 		}),
 	}
 	r.MustRegister(c.total, c.successful, c.timestamp)

@@ -26,19 +26,19 @@ var vcenterGauges = []struct {
 	}, "Time since a vCenter last answered its watch, which is how old its snapshot may be. Absent before the first answer."},
 	{"vcenter_snapshot_complete", func(h vcenter.Health) (float64, bool) {
 		return number(h.Snapshot != nil && h.Snapshot.Incomplete == nil), true
-	}, "1 if all VMs of a vCenter's configured datacenters are known, else 0: then no VM counts as absent."},
+	}, "1 if all VMs of a vCenter's configured datacenters are known, else 0: then no VM is considered absent."},
 	{"vcenter_credentials_rejected", func(h vcenter.Health) (float64, bool) { return number(h.Rejected), true }, "1 if a vCenter has rejected credentials and has accepted none since, else 0. Open sessions continue."},
-	{"vcenter_credentials_missing", func(h vcenter.Health) (float64, bool) { return number(h.CredentialsErr != nil), true }, "1 if the configured credentials of a vCenter are not there or cannot be read, else 0. Open sessions continue."},
+	{"vcenter_credentials_missing", func(h vcenter.Health) (float64, bool) { return number(h.CredentialsErr != nil), true }, "1 if the configured credentials of a vCenter are missing or cannot be read, else 0. Open sessions continue."},
 	{"vcenter_login_rejected", func(h vcenter.Health) (float64, bool) { return number(errors.Is(h.Err, session.ErrRejected)), true }, "1 if a vCenter cannot be read because it rejects the login, else 0."},
 	{"vcenter_tags_available", func(h vcenter.Health) (float64, bool) {
 		return number(h.Tags == vcenter.TagsRead), h.Tags != vcenter.TagsNotRead
-	}, "1 if the last reading of a vCenter's tags ended well, or none is needed, else 0. Absent before the first has ended."},
+	}, "1 if the last read of a vCenter's tags succeeded or no tags are needed, else 0. Absent until the first read has finished."},
 	{"vcenter_certificate_untrusted", func(h vcenter.Health) (float64, bool) {
 		return number(errors.As(h.Err, new(*session.UntrustedError))), true
-	}, "1 if a vCenter, or what it is reached by, shows a certificate that is not trusted, else 0."},
+	}, "1 if a vCenter, or a proxy on the way to it, presents an untrusted certificate, else 0."},
 	{"vcenter_certificate_expiry_timestamp_seconds", func(h vcenter.Health) (float64, bool) {
 		return float64(h.CertificateEnds.Unix()), !h.CertificateEnds.IsZero()
-	}, "When the certificate that a vCenter showed last is not trusted any more. Absent where any certificate is accepted, or this one by its thumbprint."},
+	}, "Time at which the certificate that a vCenter last presented is no longer trusted. Absent if verification is disabled or uses a thumbprint."},
 }
 
 var snapshotGauges = []struct {
@@ -46,9 +46,9 @@ var snapshotGauges = []struct {
 	value func(*inventory.Snapshot) int
 	help  string
 }{
-	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Different VM UUIDs in a vCenter's index."},
-	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.Machines) }, "VMs of a vCenter that belong to Nodes and are known in full."},
-	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the followed VMs of a vCenter whose tags the account may not read."},
+	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Distinct VM UUIDs in a vCenter's index."},
+	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.Machines) }, "VMs of a vCenter that belong to Nodes and are watched in detail."},
+	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the watched VMs of a vCenter whose tags the account cannot read."},
 }
 
 // States collects the states of vCenters and Nodes at the time of the scrape.
@@ -67,20 +67,20 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 	add := func(name, help string, labels ...string) {
 		s.descs[name] = metrics.NewDesc(Subsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 	}
-	add("leading", "1 if this instance leads, so that it reads the vCenters and writes to Nodes, 0 if it stands by.")
+	add("leading", "1 if this instance leads, so it reads the vCenters and writes to Nodes, 0 if it is a standby.")
 	for _, g := range vcenterGauges {
 		add(g.name, g.help, "vcenter")
 	}
 	for _, g := range snapshotGauges {
 		add(g.name, g.help, "vcenter")
 	}
-	add("nodes", "Nodes by what is known of them: "+report.Help+".", "outcome")
-	add("uninitialized_nodes", "Nodes that are not initialized yet, by the same outcomes as all Nodes.", "outcome")
-	add("deletion_blocked_nodes", "Nodes that are not ready, whose VMs are not found and that are not deleted, by the reason: "+placement.KeptHelp+".", "reason")
+	add("nodes", "Nodes by outcome: "+report.Help+".", "outcome")
+	add("uninitialized_nodes", "Uninitialized Nodes, by the same outcomes.", "outcome")
+	add("deletion_blocked_nodes", "Nodes that are not ready and whose VMs are not found, but that are not deleted, by reason: "+placement.KeptHelp+".", "reason")
 	add("topology_drifting_nodes", "Initialized Nodes with a topology label that differs from their placement.")
 	add("instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their VM's.")
-	add("topology_conflicting_nodes", "Initialized Nodes with a conflict of tags, by its kind.", "kind")
-	add("topology_writes_total", "Changes of initialized Nodes by the topology controller, by action.", "action")
+	add("topology_conflicting_nodes", "Initialized Nodes with conflicting tags, by kind of conflict.", "kind")
+	add("topology_writes_total", "Changes to initialized Nodes by the topology controller, by action.", "action")
 	return s
 }
 

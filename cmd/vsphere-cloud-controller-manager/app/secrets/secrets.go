@@ -181,7 +181,7 @@ func (s *watched) record(log klog.Logger, err error) {
 	}
 	previous := s.setError(err)
 	if err != nil && (previous == nil || previous.Error() != err.Error()) {
-		log.Error(err, "Cannot read Secret; it is tried again")
+		log.Error(err, "Cannot read Secret; retrying")
 	}
 }
 
@@ -212,7 +212,7 @@ func (s *watched) synced(ctx context.Context) error {
 		case <-s.informer.HasSyncedChecker().Done():
 		case <-failed:
 		case <-s.dropped:
-			return errors.New("it is not watched any more")
+			return errors.New("it is no longer watched")
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

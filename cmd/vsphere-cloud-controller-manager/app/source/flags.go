@@ -31,24 +31,24 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 	var sets cliflag.NamedFlagSets
 	set := sets.FlagSet("vsphere")
 	set.StringVar(&f.ConfigSecret, "cloud-config-secret", "",
-		"In place of --cloud-config: the Secret that holds the configuration, as NAMESPACE/NAME or NAMESPACE/NAME:KEY. "+
-			"Without KEY it is csi-vsphere.conf, the CSI driver's, or the only one that there is. It is watched.")
+		"Secret that contains the configuration, instead of --cloud-config, as NAMESPACE/NAME or NAMESPACE/NAME:KEY. "+
+			"KEY defaults to csi-vsphere.conf, the CSI driver's key, or to the only key of the Secret. The Secret is watched.")
 	set.StringArrayVar(&f.NodeLabels, "node-labels", nil,
-		"Labels that each Node gets if it lacks them, as KEY=VALUE,KEY=VALUE, besides those of nodes.labels in the configuration. "+
-			"It may be there several times. If a key is repeated, the last value is used. Those of kubernetes.io and k8s.io are dropped.")
+		"Labels to add to each Node that lacks them, as KEY=VALUE,KEY=VALUE, besides nodes.labels in the configuration. "+
+			"May be repeated. If a key is repeated, the last value is used. Labels of kubernetes.io and k8s.io are dropped.")
 	set.DurationVar(&f.TagRefresh, "tag-refresh", 30*time.Second,
-		"Time between two readings of the tags above the Nodes' VMs, which vCenter does not announce. "+
-			"At least 100ms. VMs of Nodes without a UUID are looked for by name as often. Everything else is seen when it happens.")
+		"Interval between reads of the tags above the Nodes' VMs, which vCenter does not announce. "+
+			"At least 100ms. VMs of Nodes without a UUID are searched for by name at the same interval. All other changes are seen at once.")
 	set.DurationVar(&f.MaxSnapshotAge, "max-snapshot-age", 5*time.Minute,
-		"How long ago a vCenter may have answered last for a Node to be initialized by what it said. "+
-			"Nodes of a vCenter that is unreachable for longer wait until it answers. Nodes that are initialized keep what they have. At least 1s.")
+		"Maximum time since a vCenter's last answer for its data to initialize a Node. "+
+			"If a vCenter is unreachable for longer, its new Nodes stay uninitialized until it answers. Initialized Nodes are not changed. At least 1s.")
 	set.DurationVar(&f.LoginTimeout, "login-timeout", 90*time.Second,
-		"Time that a login to a vCenter may take, which may have to ask a directory. All other requests have 15s. "+
-			"At least 1s. A login that takes longer is tried again after minutes, since it may leave a session in the vCenter.")
+		"Timeout of a login to a vCenter, which may have to query a directory. All other requests have 15s. "+
+			"At least 1s. A login that times out is retried after minutes, since it may leave a session in the vCenter.")
 	set.DurationVar(&f.AbsenceHold, "deletion-hold", 5*time.Minute,
-		"How long a vCenter has to be read without a break, after an outage or a new login, before the Node of a VM that it lacks is deleted. "+
-			"For a VM that this process has never seen, the time also starts at the first reading. "+
-			"It holds until each host was connected at a time, too, for up to twelve times as long. 0 means neither.")
+		"How long a vCenter must be read without interruption, after an outage or a new login, before the Node of a VM that it lacks is deleted. "+
+			"For a VM that this process has never seen, the time also starts at the first read. "+
+			"Deletion also waits until each host was connected at some time, for up to twelve times as long. 0 disables both.")
 	return sets
 }
 

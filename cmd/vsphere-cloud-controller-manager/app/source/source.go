@@ -39,12 +39,12 @@ type Source struct {
 func New(file, secret string, environ []string) (Source, error) {
 	switch {
 	case file != "" && secret != "":
-		return Source{}, errors.New("--cloud-config and --cloud-config-secret are both set: write one of the two")
+		return Source{}, errors.New("--cloud-config and --cloud-config-secret are both set: set only one of them")
 	case file != "":
 		return Source{File: file, environ: environ}, nil
 	case secret == "":
-		return Source{}, errors.New("--cloud-config is not set: it is the path of the configuration file with the vCenters " +
-			"(or --cloud-config-secret, a Secret that holds it)")
+		return Source{}, errors.New("--cloud-config is not set: set it to the path of the configuration file, " +
+			"or set --cloud-config-secret to a Secret that contains it")
 	}
 	where, key, _ := strings.Cut(secret, ":")
 	namespace, name, ok := strings.Cut(where, "/")
@@ -103,7 +103,7 @@ func (s *Source) Read(ctx context.Context, secrets Secrets) (*config.Config, err
 	}
 	for _, label := range cfg.Topology.Policy.Labels() {
 		if _, isGiven := s.labels[label]; isGiven {
-			return nil, fmt.Errorf("--node-labels gives every Node the label %s, which the configuration has a rule for: remove one of the two", label)
+			return nil, fmt.Errorf("--node-labels sets label %s on every Node, but the configuration has a rule for it: remove one of them", label)
 		}
 	}
 	labels := make(map[string]string, len(cfg.NodeLabels)+len(s.labels))
@@ -139,10 +139,10 @@ func (s *Source) keyOf(data map[string][]byte) (string, error) {
 	case s.key == "" && len(keys) == 1:
 		return keys[0], nil
 	case s.key != "":
-		return "", fmt.Errorf("the Secret %s/%s has no key %q: write one of %q behind it in --cloud-config-secret",
+		return "", fmt.Errorf("Secret %s/%s has no key %q: use one of %q in --cloud-config-secret",
 			s.Secret.Namespace, s.Secret.Name, s.key, keys)
 	}
-	return "", fmt.Errorf("the Secret %s/%s has the keys %q, and none is %s: write --cloud-config-secret=%s/%s:KEY",
+	return "", fmt.Errorf("Secret %s/%s has the keys %q, but not %s: set --cloud-config-secret=%s/%s:KEY",
 		s.Secret.Namespace, s.Secret.Name, keys, csiKey, s.Secret.Namespace, s.Secret.Name)
 }
 
