@@ -70,7 +70,7 @@ const (
 	EffectAddress Effect = 1 << iota
 	EffectCredentials
 	EffectTrust
-	EffectMachines
+	EffectVMs
 	EffectCalls
 	EffectFamilies
 )
@@ -173,7 +173,7 @@ var Fields = []Field{
 	{Key: "labels", INISection: "Labels", Kind: KindMapping, Of: SectionLabels,
 		Doc: "the sources of region and zone"},
 	{Key: "topology", INISection: "Topology", YAMLOnly: true, Kind: KindMapping, Of: SectionTopology,
-		Doc: "tag precedence, further labels, and the reaction to later changes; not in the CPI"},
+		Doc: "tag precedence, further labels, and how vzones reacts when a label becomes incorrect; not in the CPI"},
 	{Key: "nodes", INISection: "Nodes", Kind: KindMapping, Of: SectionNodes,
 		Doc: "the Nodes that vzones manages, and their addresses"},
 	{Key: "loadBalancer", INISection: "LoadBalancer", Unsupported: noNSXT},
@@ -189,16 +189,16 @@ var Fields = []Field{
 		Doc: "The password, taken literally: digits need no quotes. A space followed by `#` ends an unquoted password and gives a [warning](#warnings)."},
 	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
-		Doc: "The IP address or host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name of at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry is named after `global.server` or points at it, it defines an additional vCenter named after the address."},
+		Doc: "The IP address or host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name of at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry has the name or the address of `global.server`, then `global.server` defines an additional vCenter with the address as its name."},
 	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, What: "port", Min: 1, Max: 65535, Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Port },
 		Doc: "The HTTPS port, 1 to 65535."},
 	{In: SectionBoth, Key: "insecureFlag", Kind: KindBool, Inherited: true, Env: "VSPHERE_INSECURE", Default: false, Effect: EffectTrust,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Insecure },
-		Doc: "`true` disables verification of the vCenter's certificate and gives a [warning](#warnings). The certificate of a [session manager](../how-to/credentials.md#with-a-shared-session-manager) is always verified. `false` in an entry overrides `true` in `global`. This also gives a warning, because in the CPI [it does not](compared-with-the-cpi.md#configuration)."},
-	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectMachines,
+		Doc: "`true` disables verification of the vCenter's certificate and gives a [warning](#warnings). The certificate of a [session manager](../how-to/credentials.md#with-a-shared-session-manager) is always verified. `false` in an entry overrides `true` in `global`; in the CPI [it does not](compared-with-the-cpi.md#configuration), so this also gives a warning."},
+	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectVMs,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Datacenters },
-		Doc: "The [datacenters](#datacenters) that contain Nodes' VMs: names, inventory paths, patterns of either, or managed object references. vzones uses no VM in any other datacenter. An element may contain several values, separated by commas."},
+		Doc: "The [datacenters](#datacenters) that contain Nodes' VMs: names, inventory paths, patterns of either, or managed object references. vzones ignores VMs in other datacenters. An element may contain several values, separated by commas."},
 	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: 3, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
 		Ref: func(_ *Config, v *VCenter) any { return &v.RoundTrips },
 		Doc: "Maximum attempts for a SOAP call if the network fails, at least 1. A login is not retried."},
@@ -231,9 +231,9 @@ var Fields = []Field{
 	{In: SectionGlobal, Key: "apiBinding", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_BINDING",
 		Doc: "No effect: vzones does not serve the CPI's API."},
 	{In: SectionEntry, Key: "tenantref", Kind: KindText, NoEffect: SetByCPI,
-		Doc: "No effect: OpenShift's installer writes it, empty."},
+		Doc: "No effect: OpenShift's installer writes this key with an empty value."},
 	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: SetByCPI,
-		Doc: "No effect: OpenShift's installer writes it, empty."},
+		Doc: "No effect: OpenShift's installer writes this key with an empty value."},
 
 	{In: SectionLabels, Key: "region", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_REGION",
 		Doc: "The source of the label `topology.kubernetes.io/region`: the name of a tag category, or [a rule](#keys-of-a-rule)."},

@@ -94,9 +94,9 @@ func (d *demo) play(ctx context.Context, binary string) (err error) {
 
 func (d *demo) label(ctx context.Context, binary string) (*stack.Daemon, error) {
 	d.announce()
-	machines := d.stack.Fleet.Machines()
-	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with its UUID in the other byte order", len(machines))
-	if err := d.stack.Register(ctx, machines...); err != nil {
+	vms := d.stack.Fleet.VMs()
+	d.step("Creating %d Nodes as their kubelets would: ready, tainted as uninitialized, every third with the first three fields of its UUID byte-swapped", len(vms))
+	if err := d.stack.Register(ctx, vms...); err != nil {
 		return nil, err
 	}
 	daemon, err := d.startDaemon(binary)

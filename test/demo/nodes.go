@@ -15,7 +15,7 @@ import (
 
 func (d *demo) waitForNodes(ctx context.Context, daemon *stack.Daemon) (map[string]*v1.Node, error) {
 	d.step("Waiting for the Nodes")
-	total := len(d.stack.Fleet.Machines())
+	total := len(d.stack.Fleet.VMs())
 	done := map[string]*v1.Node{}
 	shown := 0
 	err := d.stack.Watch(ctx, "all Nodes are initialized", func(nodes []*v1.Node) bool {
@@ -39,7 +39,7 @@ func (d *demo) table(nodes map[string]*v1.Node) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tVCENTER\tDATACENTER\tREGION\tZONE\tPROVIDER ID\tADDRESSES")
 	var wrong []string
-	for _, m := range d.stack.Fleet.Machines() {
+	for _, m := range d.stack.Fleet.VMs() {
 		n := nodes[m.Name]
 		region := n.Labels[v1.LabelTopologyRegion]
 		zone := n.Labels[v1.LabelTopologyZone]
@@ -64,7 +64,7 @@ func (d *demo) table(nodes map[string]*v1.Node) error {
 	}
 	d.print("")
 	for _, v := range d.stack.Fleet.VCenters() {
-		d.print("vCenter %-6s was asked %d times for its %d Nodes", v.Name(), v.Total(), len(v.Machines()))
+		d.print("vCenter %-6s received %d requests for its %d Nodes", v.Name(), v.Total(), len(v.VMs()))
 	}
 	return nil
 }
