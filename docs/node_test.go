@@ -101,10 +101,10 @@ func TestNodeKeysAreDocumented(t *testing.T) {
 
 // TestTableOfNodeKeys: the table has all of ours, and nothing that the code does not have.
 func TestTableOfNodeKeys(t *testing.T) {
-	ours := map[string]bool{nodeinfo.KeyMachine: true, nodeinfo.KeyVCenter: true, nodeinfo.KeyInstanceUUID: true, nodeinfo.KeyLabels: true, nodeinfo.KeyFormerAddresses: true, nodeinfo.KeyInitialized: true, nodeinfo.DriftTaint: true, nodeinfo.TopologyReady: true}
+	ours := map[string]bool{nodeinfo.KeyVM: true, nodeinfo.KeyVCenter: true, nodeinfo.KeyInstanceUUID: true, nodeinfo.KeyLabels: true, nodeinfo.KeyFormerAddresses: true, nodeinfo.KeyInitialized: true, nodeinfo.DriftTaint: true, nodeinfo.TopologyReady: true}
 	foreign := slices.Collect(maps.Values(foreignKeys))
 	for _, row := range rows(t, read(t, "reference/node.md"), "## Annotations, taint and condition") {
-		key, isOurs := row[0], row[2] == "ours"
+		key, isOurs := row[0], row[2] == "vzones"
 		if isOurs != ours[key] || !isOurs && !slices.Contains(foreign, key) {
 			t.Errorf("the code has no key %q that is %s", key, row[2])
 		}

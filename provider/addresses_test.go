@@ -29,8 +29,8 @@ func nics(s string) []inventory.NIC {
 	return out
 }
 
-func withNICs(s string) func(*inventory.Machine) {
-	return func(m *inventory.Machine) { m.NICs = nics(s) }
+func withNICs(s string) func(*inventory.VM) {
+	return func(m *inventory.VM) { m.NICs = nics(s) }
 }
 
 // withNodeIP sets the kubelet's --node-ip.
@@ -57,7 +57,7 @@ func both(addresses ...string) []v1.NodeAddress {
 // TestAnAddressThatIsLostForAWhileStays: another interface reports an address while the Node's interface has none. If that
 // lasts, the Node gets the other address and an Event.
 func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
-	up, starting := machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1")), machine(uuidA, withNICs("a=169.254.1.2; b=10.1.0.1"))
+	up, starting := newVM(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1")), newVM(uuidA, withNICs("a=169.254.1.2; b=10.1.0.1"))
 	node := withStatus(ours(), complete().NodeAddresses...)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", up)}}, func(c *cluster) {
 		check := func(when string, want ...string) {
@@ -74,7 +74,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 			c.fleet.become(stateOf("east", up))
 			c.pass(time.Minute)
 		}
-		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff))))
+		c.fleet.become(stateOf("east", newVM(uuidA, withoutAddress, withPower(inventory.PowerOff))))
 		c.pass(time.Hour)
 		c.fleet.become(stateOf("east", starting))
 		c.pass(3*time.Minute - time.Second)
@@ -87,7 +87,7 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 		if want := "InternalIP=10.0.0.1,ExternalIP=10.0.0.1"; former != want {
 			t.Errorf("annotated with %q, want %q", former, want)
 		}
-		c.fleet.become(stateOf("east", machine(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1"), withPower(inventory.PowerOff), withoutAddress)))
+		c.fleet.become(stateOf("east", newVM(uuidA, withNICs("a=10.0.0.1; b=10.1.0.1"), withPower(inventory.PowerOff), withoutAddress)))
 		c.pass(statusEvery)
 		check("while the VM is off", "10.1.0.1")
 		c.fleet.become(stateOf("east", up))
@@ -103,9 +103,9 @@ func TestAnAddressThatIsLostForAWhileStays(t *testing.T) {
 // TestAFloatingAddressDoesNotComeBack: its interface reported another address meanwhile.
 func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
 	node := withStatus(ours(), complete().NodeAddresses...)
-	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, withNICs("a=10.0.0.1,10.0.0.9")))}}, func(c *cluster) {
+	withFramework(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA, withNICs("a=10.0.0.1,10.0.0.9")))}}, func(c *cluster) {
 		for _, reported := range []string{"a=10.0.0.9", "a=10.0.0.1,10.0.0.9"} {
-			c.fleet.become(stateOf("east", machine(uuidA, withNICs(reported))))
+			c.fleet.become(stateOf("east", newVM(uuidA, withNICs(reported))))
 			c.pass(2 * statusEvery)
 			if got := byAddress(c.node("node-1")); !slices.Equal(got, both("10.0.0.9")) {
 				t.Errorf("VMware Tools report %s: the Node has the addresses %v, want %v", reported, got, both("10.0.0.9"))
@@ -116,10 +116,10 @@ func TestAFloatingAddressDoesNotComeBack(t *testing.T) {
 
 func TestAnAddressThatAnotherNodeHasIsNotWaitedFor(t *testing.T) {
 	node := withStatus(ours(), complete().NodeAddresses...)
-	withFramework(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+	withFramework(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, func(c *cluster) {
 		c.pass(statusEvery - time.Minute)
-		other := machine(uuidB, func(m *inventory.Machine) { m.Name, m.HostName = "other", "other" })
-		c.fleet.become(stateOf("east", machine(uuidA, withNICs("a=10.0.0.9")), other))
+		other := newVM(uuidB, func(m *inventory.VM) { m.Name, m.HostName = "other", "other" })
+		c.fleet.become(stateOf("east", newVM(uuidA, withNICs("a=10.0.0.9")), other))
 		c.create(aNode("other", withSystemUUID(uuidB)))
 		c.pass(time.Minute) // the framework asks
 		for name, want := range map[string]string{"node-1": "10.0.0.9", "other": "10.0.0.1"} {
@@ -142,11 +142,11 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 
 // TestAHostNameThatIsAnotherNodesName: such a name, which any guest can report, is only kept, never given.
 func TestAHostNameThatIsAnotherNodesName(t *testing.T) {
-	guestSays := func(name string) func(*inventory.Machine) {
-		return func(m *inventory.Machine) { m.Name, m.HostName = "liar", name }
+	guestSays := func(name string) func(*inventory.VM) {
+		return func(m *inventory.VM) { m.Name, m.HostName = "liar", name }
 	}
 	had := withStatus(aNode("had-it", withProviderID("vsphere://"+uuidB), untainted), append(both("10.0.0.2"), v1.NodeAddress{Type: v1.NodeHostName, Address: "victim"})...)
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, guestSays("Victim")), machine(uuidB, guestSays("had-it"), withNICs("a=10.0.0.2")))}}
+	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA, guestSays("Victim")), newVM(uuidB, guestSays("had-it"), withNICs("a=10.0.0.2")))}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(2 * statusEvery)
 		for name, want := range map[string]string{"joins": "joins", "had-it": "victim"} {

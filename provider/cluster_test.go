@@ -309,7 +309,7 @@ func (c *cluster) heartbeat(name string) {
 func (c *cluster) writes() []string {
 	var out []string
 	for _, a := range c.client.Actions() {
-		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), nodeinfo.KeyMachine) {
+		if patch, ok := a.(clienttesting.PatchAction); ok && strings.Contains(string(patch.GetPatch()), nodeinfo.KeyVM) {
 			continue
 		}
 		if a.GetResource().Resource == "nodes" && slices.Contains([]string{"update", "patch", "delete"}, a.GetVerb()) {

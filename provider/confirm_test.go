@@ -57,7 +57,7 @@ func gone() *v1.Node { n := running(); silent(n); return n }
 // TestNobodyWaitsForAConfirmation: the framework gets its answer at once, and the result of the search after its end.
 func TestNobodyWaitsForAConfirmation(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 2 * time.Second, 14 * time.Second} {
-		fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
+		fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA)), stateOf("west")}}
 		fleet.confirm = func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
 		alone(t, fleet, func(c *cluster) {
 			fleet.become(stateOf("east"), stateOf("west"))
@@ -110,7 +110,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 	recorded := func(value string) func(*cluster) {
 		return func(c *cluster) {
 			n := c.node("node-1").DeepCopy()
-			n.Annotations = map[string]string{nodeinfo.KeyMachine: value}
+			n.Annotations = map[string]string{nodeinfo.KeyVM: value}
 			if _, err := c.client.CoreV1().Nodes().Update(c.ctx, n, metav1.UpdateOptions{}); err != nil {
 				c.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 			c.fleet.mu.Unlock()
 		},
 		"the VM is back, for a moment": func(c *cluster) {
-			c.fleet.become(east, stateOf("west", machine(uuidA)))
+			c.fleet.become(east, stateOf("west", newVM(uuidA)))
 			c.settle()
 			c.fleet.become(east, west)
 		},
@@ -137,7 +137,7 @@ func TestWhatEndsAConfirmation(t *testing.T) {
 		},
 		"the framework hears that the VM is back": func(c *cluster) {
 			c.fleet.mu.Lock()
-			c.fleet.states = states{east, stateOf("west", machine(uuidA))}
+			c.fleet.states = states{east, stateOf("west", newVM(uuidA))}
 			c.fleet.mu.Unlock()
 			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); !exists || err != nil {
 				c.Errorf("while it is there: %v, %v", exists, err)
@@ -180,7 +180,7 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 	for name, change := range map[string]func(*cluster){
 		"another configuration": func(c *cluster) { c.fleet.become(east, west, stateOf("north")) },
 		"the VM was there": func(c *cluster) {
-			c.fleet.become(east, stateOf("west", machine(uuidA)))
+			c.fleet.become(east, stateOf("west", newVM(uuidA)))
 			c.settle()
 			c.fleet.become(east, west)
 		},
@@ -232,8 +232,8 @@ func TestASearchUnderWayIsOfNoUse(t *testing.T) {
 	}
 }
 
-// TestManyAbsentMachines: at most ten searches begin per second and at most four run, whether they succeed or fail.
-func TestManyAbsentMachines(t *testing.T) {
+// TestManyAbsentVMs: at most ten searches begin per second and at most four run, whether they succeed or fail.
+func TestManyAbsentVMs(t *testing.T) {
 	const many, seconds = 500, 120
 	var nodes []*v1.Node
 	for i := range many {

@@ -73,9 +73,9 @@ func TestDeletionsAreOfTheNodeThatWasAskedAbout(t *testing.T) {
 	}
 }
 
-// TestInstanceExistsBesideUnreadableMachines: an unreadable VM may be the Node's, unless its UUID is known or it was seen
+// TestInstanceExistsBesideUnreadableVMs: an unreadable VM may be the Node's, unless its UUID is known or it was seen
 // beside the Node's VM.
-func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
+func TestInstanceExistsBesideUnreadableVMs(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen := func(vcenter string, after time.Duration) inventory.LastSeen {
 		return inventory.LastSeen{VCenter: vcenter, ID: "vm-8", At: noon.Add(after)}
@@ -98,7 +98,7 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 		{"its own, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidA, noon))}, true, false},
 		{"another's, remembered", running(), inventory.LastSeen{}, states{unreadable("east", uuidB, noon)}, false, true},
 		{"another's, in trouble", ours(), inventory.LastSeen{}, states{failing(unreadable("east", uuidB, noon))}, false, false},
-		{"outside", ours(), inventory.LastSeen{}, states{outside(machine(uuidA))}, false, false},
+		{"outside", ours(), inventory.LastSeen{}, states{outside(newVM(uuidA))}, false, false},
 		{"seen, and not initialized", aNode("node-1", withSystemUUID(uuidA)), seen("east", time.Hour), states{stateOf("east")}, false, false},
 		{"never found", ours(), inventory.LastSeen{}, states{stateOf("east")}, false, false},
 		{"known in a vCenter that is not configured", aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("old/vm-1")), seen("east", time.Hour), states{stateOf("east")}, false, false},
@@ -111,13 +111,13 @@ func TestInstanceExistsBesideUnreadableMachines(t *testing.T) {
 			searched := false
 			f.confirm = func(_ context.Context, id inventory.Identity) error {
 				searched = true
-				if u := mustUUID(uuidA); id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyMachine]) || !slices.Contains(id.UUIDs, u) || !slices.Contains(id.UUIDs, u.Swapped()) {
+				if u := mustUUID(uuidA); id.Recorded != nodeinfo.ParseLocation(c.node.Annotations[nodeinfo.KeyVM]) || !slices.Contains(id.UUIDs, u) || !slices.Contains(id.UUIDs, u.Swapped()) {
 					t.Errorf("searched for the recorded VM %+v and the UUIDs %v, want the VM of the annotation and both forms of %s", id.Recorded, id.UUIDs, u)
 				}
 				return nil
 			}
 			if c.seen.VCenter != "" {
-				was := stateOf(c.seen.VCenter, machine(uuidA, func(m *inventory.Machine) { m.Ref.ID = c.seen.ID }))
+				was := stateOf(c.seen.VCenter, newVM(uuidA, func(m *inventory.VM) { m.Ref.ID = c.seen.ID }))
 				was.LastContact = c.seen.At
 				p.placer.Observe(states{was}, c.node)
 			}
@@ -160,7 +160,7 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB))}}, func(c *cluster) {
+			alone(t, &fakeFleet{confirm: nobody, states: states{stateOf("east", newVM(uuidB))}}, func(c *cluster) {
 				old := c.node("node-1")
 				if exists, err := c.provider.InstanceExists(c.ctx, old); exists || err != nil {
 					t.Errorf("InstanceExists before the change = %t, %v, want false", exists, err)
@@ -177,8 +177,8 @@ func TestANodeMadeAnewIsNotDeleted(t *testing.T) {
 
 // TestAnEntryOfAnotherVCenter: the VM may still run in the previous vCenter.
 func TestAnEntryOfAnotherVCenter(t *testing.T) {
-	as := func(name, instance string, machines ...*inventory.Machine) inventory.State {
-		s := stateOf(name, machines...)
+	as := func(name, instance string, vms ...*inventory.VM) inventory.State {
+		s := stateOf(name, vms...)
 		s.Snapshot.Instance = instance
 		return s
 	}
@@ -191,7 +191,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 		"one that does not tell": {states{as("east", ""), as("west", "two")}, true},
 		// What a server at another address reports about itself is no proof.
 		"its entry is the other now":    {states{as("east", "two"), as("west", "one")}, false},
-		"another, and the VM is":        {states{as("east", "three"), as("west", "two", machine(uuidA))}, false},
+		"another, and the VM is":        {states{as("east", "three"), as("west", "two", newVM(uuidA))}, false},
 		"removed, and one of that name": {states{as("east", "three")}, false},
 	} {
 		// After a restart only the Node's annotations identify the vCenter of its VM.
@@ -199,9 +199,9 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", restarted ", restarted), func(t *testing.T) {
 				n := running()
 				n.Annotations = nil
-				before := states{as("east", "one", machine(uuidA)), as("west", "two")}
+				before := states{as("east", "one", newVM(uuidA)), as("west", "two")}
 				if restarted {
-					n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", nodeinfo.KeyVCenter: "one"}
+					n.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-1", nodeinfo.KeyVCenter: "one"}
 					before = c.after
 				}
 				silent(n)
@@ -236,7 +236,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 		"deletion_disabled":      {empty, nil, true, "VMNotFound"},
 		"search_failed":          {empty, refused, false, "VMNotFound"},
 		"found_by_search":        {empty, errors.New(`vCenter "west" has it`), false, "VMNotFound"},
-		"vm_outside_datacenters": {states{outside(machine(uuidA)), stateOf("west")}, nil, false, "VMOutsideDatacenters"},
+		"vm_outside_datacenters": {states{outside(newVM(uuidA)), stateOf("west")}, nil, false, "VMOutsideDatacenters"},
 		"vcenter_unreachable":    {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},
 		"vm_unreadable":          {states{stateOf("east"), unreadable("west", "", time.Now().Add(time.Hour))}, nil, false, "VMUnreadable"},
 		"unknown":                {states{stateOf("east"), incomplete(stateOf("west"))}, nil, false, "VCenterDataUnavailable"},
@@ -280,7 +280,7 @@ func TestNoNodeIsKept(t *testing.T) {
 		"its VM exists":      aNode("node-1", withProviderID("vsphere://"+uuidB), untainted, silent),
 	} {
 		t.Run(name, func(t *testing.T) {
-			troubles := append(states{stateOf("north", machine(uuidB))}, troubles...)
+			troubles := append(states{stateOf("north", newVM(uuidB))}, troubles...)
 			alone(t, &fakeFleet{states: troubles}, func(c *cluster) {
 				c.pass(time.Hour)
 				if slices.Contains(c.events(), "node-1 "+placement.ReasonNotDeleted) {
@@ -299,7 +299,7 @@ func TestNoNodeIsKept(t *testing.T) {
 // TestLongRecordProtects: an annotation that vzones cannot have written is not treated as missing, because then the Node
 // might be deleted.
 func TestLongRecordProtects(t *testing.T) {
-	for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter} {
+	for _, key := range []string{nodeinfo.KeyVM, nodeinfo.KeyVCenter} {
 		for _, size := range []int{512 + 1, 100_000} {
 			fleet := &fakeFleet{states: states{stateOf("east")}}
 			p := New(fleet, testConfig(), Options{})

@@ -22,7 +22,7 @@ func running() *v1.Node {
 }
 
 // outside is a state in which the VM has left the configured datacenters.
-func outside(m *inventory.Machine) inventory.State {
+func outside(m *inventory.VM) inventory.State {
 	s := stateOf("east", m)
 	clear(s.Snapshot.Index)
 	s.Snapshot.Outside = []string{"vm-1"}
@@ -47,7 +47,7 @@ func failingWith(s inventory.State, says string) inventory.State {
 
 // TestEventsOfRunningNodes: a lasting problem has one Event, and later problems with the same text have none.
 func TestEventsOfRunningNodes(t *testing.T) {
-	a := machine(uuidA)
+	a := newVM(uuidA)
 	for reason, wrong := range map[string]states{
 		"VCenterUnreachable":   {failingWith(stateOf("east", a), "refused"), stateOf("west")},
 		"VMOutsideDatacenters": {outside(a), stateOf("west")},
@@ -117,7 +117,7 @@ func TestOneProblemInManyWords(t *testing.T) {
 
 // TestNoEventForARunningNode whose VM is found, or that is not ours.
 func TestNoEventForARunningNode(t *testing.T) {
-	a := machine(uuidA)
+	a := newVM(uuidA)
 	for name, c := range map[string]struct {
 		node   *v1.Node
 		states states
@@ -140,7 +140,7 @@ func TestNoEventForARunningNode(t *testing.T) {
 
 // TestLastSeen: a VM is last seen at the vCenter's last answer, and that is remembered as long as its Node exists.
 func TestLastSeen(t *testing.T) {
-	sameVM := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(uuidB) }
+	sameVM := func(m *inventory.VM) { m.InstanceUUID = mustUUID(uuidB) }
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		seen := func(want inventory.LastSeen) {
 			t.Helper()
@@ -150,7 +150,7 @@ func TestLastSeen(t *testing.T) {
 			}
 		}
 		seen(inventory.LastSeen{})
-		east := stateOf("east", machine(uuidA, sameVM))
+		east := stateOf("east", newVM(uuidA, sameVM))
 		east.LastContact = time.Now().Add(-time.Second)
 		c.fleet.become(east, stateOf("west"))
 		first := inventory.LastSeen{VCenter: "east", At: east.LastContact}
@@ -171,7 +171,7 @@ func TestLastSeen(t *testing.T) {
 		c.pass(resyncEvery)
 		seen(inventory.LastSeen{VCenter: "east", At: east.LastContact})
 
-		west := stateOf("west", machine(uuidA, sameVM))
+		west := stateOf("west", newVM(uuidA, sameVM))
 		west.LastContact = time.Now()
 		c.fleet.become(stateOf("east"), west)
 		seen(inventory.LastSeen{VCenter: "west", At: west.LastContact})
@@ -230,15 +230,15 @@ func TestBeyondTheConfiguredDatacenters(t *testing.T) {
 	}
 }
 
-// TestNodeIsInitializedWhenItsMachineBecomesKnown: the framework's controller does it at once, without a change of the Node
+// TestNodeIsInitializedWhenItsVMBecomesKnown: the framework's controller does it at once, without a change of the Node
 // and without an error that it would retry.
-func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
+func TestNodeIsInitializedWhenItsVMBecomesKnown(t *testing.T) {
 	for name, before := range map[string]states{
 		"nothing read yet":     {{VCenter: "east"}, {VCenter: "west"}},
 		"not in a vCenter":     {stateOf("east"), stateOf("west")},
 		"a vCenter that fails": {stateOf("east"), failing(stateOf("west"))},
-		"no tags yet":          {stateOf("east", machine(uuidA, in("east", "")))},
-		"no address yet":       {stateOf("east", machine(uuidA, withoutAddress))},
+		"no tags yet":          {stateOf("east", newVM(uuidA, in("east", "")))},
+		"no address yet":       {stateOf("east", newVM(uuidA, withoutAddress))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFramework(t, &fakeFleet{states: before}, func(c *cluster) {
@@ -252,7 +252,7 @@ func TestNodeIsInitializedWhenItsMachineBecomesKnown(t *testing.T) {
 				}
 
 				now := time.Now()
-				c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
+				c.fleet.become(stateOf("east", newVM(uuidA)), stateOf("west"))
 				c.settle()
 
 				n := c.node("node-1")
@@ -286,7 +286,7 @@ func TestNodeIsWokenOnce(t *testing.T) {
 		w.want(1, "when it is gone again")
 		w.become(true)
 		w.want(2, "when it is back")
-		w.fleet.become(stateOf("east", machine(uuidA, in("east", "b"))))
+		w.fleet.become(stateOf("east", newVM(uuidA, in("east", "b"))))
 		w.want(3, "when there is something else to say")
 		w.pass(resyncEvery / 4)
 		w.want(3, "a moment later")
@@ -295,14 +295,14 @@ func TestNodeIsWokenOnce(t *testing.T) {
 	})
 }
 
-// TestAMachineThatIsSwitchedOn: until then the Node stays uninitialized, even with --node-ip.
-func TestAMachineThatIsSwitchedOn(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}}
+// TestAVMThatIsSwitchedOn: until then the Node stays uninitialized, even with --node-ip.
+func TestAVMThatIsSwitchedOn(t *testing.T) {
+	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA, withoutAddress, withPower(inventory.PowerOff)))}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.create(withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"))
 		c.pass(delay + time.Second)
 		c.wantEvents("node-1 VMPoweredOff")
-		c.fleet.become(stateOf("east", machine(uuidA, withoutAddress)))
+		c.fleet.become(stateOf("east", newVM(uuidA, withoutAddress)))
 		c.pass(time.Second)
 		if nodeinfo.IsUninitialized(c.node("node-1")) {
 			t.Error("the Node still waits")
@@ -342,7 +342,7 @@ func keysOf(counts map[string]int) map[string]bool {
 func TestOutcomesOfNodesThatWait(t *testing.T) {
 	const uuidC, uuidD, uuidE = "422e4956-ad22-1139-6d72-000000000003", "422e4956-ad22-1139-6d72-000000000004", "422e4956-ad22-1139-6d72-000000000005"
 	noTag := in("east", "")
-	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", machine(uuidA), machine(uuidB, noTag), machine(uuidC, noTag), machine(uuidE))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: []inventory.State{stateOf("east", newVM(uuidA), newVM(uuidB, noTag), newVM(uuidC, noTag), newVM(uuidE))}}, func(c *cluster) {
 		c.settle()
 		stats := c.controller.Stats()
 		for what, counts := range map[string]struct{ got, want map[string]int }{

@@ -20,7 +20,7 @@ func TestNothingIsLeftOfNodesThatAreGone(t *testing.T) {
 		// growth is a third of the size of the records.
 		growth = (batches - 1) * inBatch * 500
 	)
-	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidA))}}
+	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", newVM(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		heap := func() uint64 {
 			// Until then the queue contains Nodes with a delayed sync.

@@ -42,11 +42,11 @@ var ofNodes = map[string]func(*v1.Node, string){
 	"a node IP":         func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, s) },
 	"two node IPs":      func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, "10.0.0.1,"+s) },
 	"zone of a node IP": func(n *v1.Node, s string) { annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, "fd00::1%"+s) },
-	"a record":          func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, s) },
-	"a record's name":   func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, s+"/vm-1") },
-	"a record's ID":     func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyMachine, "east/"+s) },
+	"a record":          func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyVM, s) },
+	"a record's name":   func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyVM, s+"/vm-1") },
+	"a record's ID":     func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyVM, "east/"+s) },
 	"a vCenter's UUID": func(n *v1.Node, s string) {
-		annotate(n, nodeinfo.KeyMachine, "east/vm-1")
+		annotate(n, nodeinfo.KeyVM, "east/vm-1")
 		annotate(n, nodeinfo.KeyVCenter, s)
 	},
 	"levels":            func(n *v1.Node, s string) { annotate(n, nodeinfo.KeyLabels, s) },
@@ -60,21 +60,21 @@ var ofNodes = map[string]func(*v1.Node, string){
 	"an image": func(n *v1.Node, s string) { n.Status.Images = []v1.ContainerImage{{Names: []string{s}}} },
 }
 
-// ofMachines are the values that tenants, guests and owners of parts of a vCenter choose.
-var ofMachines = map[string]func(*inventory.Machine, string){
-	"a name":      func(m *inventory.Machine, s string) { m.Name, m.InventoryPath = s, "/dc1/vm/"+s },
-	"a host name": func(m *inventory.Machine, s string) { m.HostName = s },
-	"a network":   func(m *inventory.Machine, s string) { m.NICs[0].Network, m.NICs[0].Addresses = s, nil },
-	"a guest ID":  func(m *inventory.Machine, s string) { m.GuestID = s },
-	"a tag":       func(m *inventory.Machine, s string) { m.Paths = pathOf("east", s) },
-	"two tags": func(m *inventory.Machine, s string) {
+// ofVMs are the values that tenants, guests and owners of parts of a vCenter choose.
+var ofVMs = map[string]func(*inventory.VM, string){
+	"a name":      func(m *inventory.VM, s string) { m.Name, m.InventoryPath = s, "/dc1/vm/"+s },
+	"a host name": func(m *inventory.VM, s string) { m.HostName = s },
+	"a network":   func(m *inventory.VM, s string) { m.NICs[0].Network, m.NICs[0].Addresses = s, nil },
+	"a guest ID":  func(m *inventory.VM, s string) { m.GuestID = s },
+	"a tag":       func(m *inventory.VM, s string) { m.Paths = pathOf("east", s) },
+	"two tags": func(m *inventory.VM, s string) {
 		cluster1(m).Tags = append(cluster1(m).Tags, topology.Tag{Category: "k8s-zone", Name: s})
 	},
-	"a cluster": func(m *inventory.Machine, s string) {
+	"a cluster": func(m *inventory.VM, s string) {
 		m.Paths = pathOf("east", "")
 		cluster1(m).Path = "/dc1/host/" + s
 	},
-	"a tag's fault": func(m *inventory.Machine, s string) {
+	"a tag's fault": func(m *inventory.VM, s string) {
 		// Package vcenter also quotes the text of a fault.
 		cluster1(m).TagsErr = fmt.Errorf("vCenter: %s", quote.Text(s))
 	},
@@ -86,7 +86,7 @@ func address(n *v1.Node, kind v1.NodeAddressType, value string) {
 	n.Status.Addresses = append(n.Status.Addresses, v1.NodeAddress{Type: kind, Address: value})
 }
 
-func cluster1(m *inventory.Machine) *topology.Object { return m.Paths[0].Objects[1] }
+func cluster1(m *inventory.VM) *topology.Object { return m.Paths[0].Objects[1] }
 
 // TestHostileValues: whatever kubelets, guests and tenants write, each log line, Event and error is one line of bounded
 // length. No such Node is deleted or marked as shut down.
@@ -97,32 +97,32 @@ func TestHostileValues(t *testing.T) {
 
 func testHostileValues(t *testing.T, asJSON bool) {
 	t.Helper()
-	var machines []*inventory.Machine
+	var vms []*inventory.VM
 	var nodes []*v1.Node
-	add := func(changeNode func(*v1.Node), changeMachine func(*inventory.Machine)) {
+	add := func(changeNode func(*v1.Node), changeVM func(*inventory.VM)) {
 		for _, life := range []func(*v1.Node){
 			func(*v1.Node) {}, silent, untainted, func(n *v1.Node) { untainted(n); silent(n) },
 		} {
-			i := len(machines) + 1
-			m := machine(fmt.Sprintf("422e4956-ad22-1139-6d72-%012d", i), func(m *inventory.Machine) {
+			i := len(vms) + 1
+			m := newVM(fmt.Sprintf("422e4956-ad22-1139-6d72-%012d", i), func(m *inventory.VM) {
 				m.NICs = []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})}}}
 			})
-			changeMachine(m)
-			machines = append(machines, m)
+			changeVM(m)
+			vms = append(vms, m)
 			nodes = append(nodes, aNode(fmt.Sprintf("node-%d", i), withSystemUUID(m.UUID.String()), withProviderID(nodeinfo.ProviderID(m.UUID)), changeNode, life))
 		}
 	}
 	for _, value := range hostile {
 		for _, change := range ofNodes {
-			add(func(n *v1.Node) { change(n, value) }, func(*inventory.Machine) {})
+			add(func(n *v1.Node) { change(n, value) }, func(*inventory.VM) {})
 		}
-		for _, change := range ofMachines {
-			add(func(*v1.Node) {}, func(m *inventory.Machine) { change(m, value) })
+		for _, change := range ofVMs {
+			add(func(*v1.Node) {}, func(m *inventory.VM) { change(m, value) })
 		}
 	}
 	log := hear(t, asJSON)
 	defer func() { checkLog(t, log(), asJSON) }() // also after another failure
-	fleet := &fakeFleet{states: states{stateOf("east", machines...)}}
+	fleet := &fakeFleet{states: states{stateOf("east", vms...)}}
 	withBoth(t, fleet, "", func(c *cluster) {
 		var errs []error
 		for range 4 {

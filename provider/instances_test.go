@@ -34,7 +34,7 @@ const foreignID = "aws:///eu-central-1a/i-0abcdef"
 func ours() *v1.Node { return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted) }
 
 func TestInstanceExists(t *testing.T) {
-	a, b := machine(uuidA), machine(uuidB)
+	a, b := newVM(uuidA), newVM(uuidB)
 	for _, c := range []struct {
 		name   string
 		node   *v1.Node
@@ -43,7 +43,7 @@ func TestInstanceExists(t *testing.T) {
 		err    error // if nil while exists is false, the Node is deleted
 	}{
 		{"found", ours(), states{stateOf("east", a), stateOf("west", b)}, true, nil},
-		{"found, powered off", ours(), states{stateOf("east", machine(uuidA, withPower(inventory.PowerOff)))}, true, nil},
+		{"found, powered off", ours(), states{stateOf("east", newVM(uuidA, withPower(inventory.PowerOff)))}, true, nil},
 		{"found by system UUID", aNode("n", withSystemUUID(uuidA)), states{stateOf("east", a)}, true, nil},
 		{"found while another vCenter is in trouble", ours(), states{stateOf("east", a), failing(stateOf("west"))}, true, nil},
 		{"two VMs run", ours(), states{stateOf("east", a), stateOf("west", a)}, true, nil},
@@ -75,7 +75,7 @@ func TestInstanceExists(t *testing.T) {
 }
 
 func TestInstanceShutdown(t *testing.T) {
-	power := func(p inventory.Power) *inventory.Machine { return machine(uuidA, withPower(p)) }
+	power := func(p inventory.Power) *inventory.VM { return newVM(uuidA, withPower(p)) }
 	recorded := func() *v1.Node {
 		return aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))
 	}
@@ -146,7 +146,7 @@ func TestMetadataOfANewNode(t *testing.T) {
 		"by name":                    aNode("node-1"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := provide(states{stateOf("east", machine(uuidB, func(m *inventory.Machine) { m.HostName = "node-2" })), stateOf("west", machine(uuidA))})
+			p, _ := provide(states{stateOf("east", newVM(uuidB, func(m *inventory.VM) { m.HostName = "node-2" })), stateOf("west", newVM(uuidA))})
 			got, err := p.InstanceMetadata(t.Context(), node)
 			if diff := cmp.Diff(complete(), got); err != nil || diff != "" {
 				t.Error(err, diff)
@@ -164,8 +164,8 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 	cluster.Tags = append(cluster.Tags, topology.Tag{Category: "k8s-zone", Name: "b"})
 	unreadTags := pathOf("east", "a")
 	unreadTags[0].Objects[0].TagsErr = errors.New("503")
-	unread := stateOf("east", machine(uuidA))
-	clear(unread.Snapshot.Machines)
+	unread := stateOf("east", newVM(uuidA))
+	clear(unread.Snapshot.VMs)
 
 	for _, c := range []struct {
 		name   string
@@ -174,20 +174,20 @@ func TestMetadataOfANewNodeIsCompleteOrNothing(t *testing.T) {
 		// reason is the reason of the Event.
 		reason string
 	}{
-		{"no zone", node, states{stateOf("east", machine(uuidA, in("east", "")))}, "TopologyMissing"},
-		{"no region", node, states{stateOf("east", machine(uuidA, in("", "a")))}, "TopologyMissing"},
-		{"a zone that is no label value", node, states{stateOf("east", machine(uuidA, in("east", "zone a")))}, "TopologyInvalid"},
-		{"two zones", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = twoZones }))}, "Ambiguous"},
-		{"tags not read", node, states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.Paths = unreadTags }))}, "VCenterDataUnavailable"},
-		{"two VMs run", node, states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, "Ambiguous"},
-		{"no address", node, states{stateOf("east", machine(uuidA, withoutAddress))}, "AddressMissing"},
-		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", machine(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "VMPoweredOff"},
-		{"off when its host was disconnected", node, states{stateOf("east", machine(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.Machine) { m.WasOff = true }))}, "VCenterDataUnavailable"},
+		{"no zone", node, states{stateOf("east", newVM(uuidA, in("east", "")))}, "TopologyMissing"},
+		{"no region", node, states{stateOf("east", newVM(uuidA, in("", "a")))}, "TopologyMissing"},
+		{"a zone that is no label value", node, states{stateOf("east", newVM(uuidA, in("east", "zone a")))}, "TopologyInvalid"},
+		{"two zones", node, states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.Paths = twoZones }))}, "Ambiguous"},
+		{"tags not read", node, states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.Paths = unreadTags }))}, "VCenterDataUnavailable"},
+		{"two VMs run", node, states{stateOf("east", newVM(uuidA)), stateOf("west", newVM(uuidA))}, "Ambiguous"},
+		{"no address", node, states{stateOf("east", newVM(uuidA, withoutAddress))}, "AddressMissing"},
+		{"off, and the kubelet has --node-ip", withNodeIP(aNode("node-1", withSystemUUID(uuidA)), "10.0.0.1"), states{stateOf("east", newVM(uuidA, withoutAddress, withPower(inventory.PowerOff)))}, "VMPoweredOff"},
+		{"off when its host was disconnected", node, states{stateOf("east", newVM(uuidA, withPower(inventory.PowerUnknown), func(m *inventory.VM) { m.WasOff = true }))}, "VCenterDataUnavailable"},
 		{"absent", node, states{stateOf("east"), stateOf("west")}, "VMNotFound"},
 		{"a vCenter in trouble", node, states{stateOf("east"), failing(stateOf("west"))}, "VCenterUnreachable"},
 		{"nothing read yet", node, states{{VCenter: "east"}, {VCenter: "west"}}, "VCenterDataUnavailable"},
 		{"details not read yet", node, states{unread}, "VCenterDataUnavailable"},
-		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", machine(uuidA))}, "VCenterDataUnavailable"},
+		{"a provider ID that says nothing", aNode("node-1", withProviderID("vsphere://x"), withSystemUUID(uuidA)), states{stateOf("east", newVM(uuidA))}, "VCenterDataUnavailable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := provide(c.states)
@@ -211,17 +211,17 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 		want   *cloudprovider.InstanceMetadata
 		err    error
 	}{
-		{"found", ours(), states{stateOf("east", machine(uuidA))}, changed, nil},
-		{"found, with no zone", ours(), states{stateOf("east", machine(uuidA, in("east", "")))}, changed, nil},
-		{"found, with a zone that is no label value", ours(), states{stateOf("east", machine(uuidA, in("east", "zone a")))}, changed, nil},
-		{"no address at the moment", ours(), states{stateOf("east", machine(uuidA, withoutAddress))}, kept, nil},
-		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", machine(uuidA))}, kept, nil},
-		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA))}, nil, addresses.ErrNone},
-		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", machine(uuidA, withoutAddress))}, kept, nil},
+		{"found", ours(), states{stateOf("east", newVM(uuidA))}, changed, nil},
+		{"found, with no zone", ours(), states{stateOf("east", newVM(uuidA, in("east", "")))}, changed, nil},
+		{"found, with a zone that is no label value", ours(), states{stateOf("east", newVM(uuidA, in("east", "zone a")))}, changed, nil},
+		{"no address at the moment", ours(), states{stateOf("east", newVM(uuidA, withoutAddress))}, kept, nil},
+		{"the same addresses", withStatus(ours(), complete().NodeAddresses...), states{stateOf("east", newVM(uuidA))}, kept, nil},
+		{"none that the Node may have", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", newVM(uuidA))}, nil, addresses.ErrNone},
+		{"none at the moment, and a kubelet with --node-ip", withNodeIP(ours(), "10.9.9.9"), states{stateOf("east", newVM(uuidA, withoutAddress))}, kept, nil},
 		{"absent", ours(), states{stateOf("east")}, kept, nil},
 		{"a vCenter in trouble", ours(), states{failing(stateOf("east"))}, kept, nil},
 		{"a vCenter that is not read yet", ours(), states{{VCenter: "east"}}, kept, nil},
-		{"two VMs run", ours(), states{stateOf("east", machine(uuidA)), stateOf("west", machine(uuidA))}, kept, nil},
+		{"two VMs run", ours(), states{stateOf("east", newVM(uuidA)), stateOf("west", newVM(uuidA))}, kept, nil},
 		{"a provider ID that says nothing", aNode("n", withProviderID("vsphere://x"), untainted), states{stateOf("east")}, kept, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestMetadataOfAnInitializedNode(t *testing.T) {
 
 // TestNodesOfAnotherProvider are ignored even if vSphere has a VM with their UUID.
 func TestNodesOfAnotherProvider(t *testing.T) {
-	p, _ := provide(states{stateOf("east", machine(uuidA))})
+	p, _ := provide(states{stateOf("east", newVM(uuidA))})
 	waits := aNode("node-1", withProviderID(foreignID), withSystemUUID(uuidA))
 	if got, err := p.InstanceMetadata(t.Context(), waits); got != nil || err != nil {
 		t.Errorf("with the taint: %+v, %v, want nothing", got, err)
@@ -283,9 +283,9 @@ func TestContradiction(t *testing.T) {
 
 // TestANodeThatContradictsItself gets nothing of either VM. Only the VM of its provider ID decides about its deletion.
 func TestANodeThatContradictsItself(t *testing.T) {
-	a := machine(uuidA)
-	b := machine(uuidB, in("east", "b"))
-	off := machine(uuidA, withPower(inventory.PowerOff))
+	a := newVM(uuidA)
+	b := newVM(uuidB, in("east", "b"))
+	off := newVM(uuidA, withPower(inventory.PowerOff))
 	for name, c := range map[string]struct {
 		states states
 		exists bool
@@ -320,8 +320,8 @@ func TestANodeThatContradictsItself(t *testing.T) {
 				if diff := cmp.Diff(want, m); diff != "" {
 					t.Errorf("InstanceMetadata (-want +got):\n%s", diff)
 				}
-				if place := p.placer.Decide(n); place.Machine != nil || report.OutcomeOfError(place.PlaceErr).Event != "ProviderIDMismatch" {
-					t.Errorf("Decide: VM %+v, error %v, want none and ProviderIDMismatch", place.Machine, place.PlaceErr)
+				if place := p.placer.Decide(n); place.VM != nil || report.OutcomeOfError(place.PlaceErr).Event != "ProviderIDMismatch" {
+					t.Errorf("Decide: VM %+v, error %v, want none and ProviderIDMismatch", place.VM, place.PlaceErr)
 				}
 			}
 		})
@@ -330,10 +330,10 @@ func TestANodeThatContradictsItself(t *testing.T) {
 
 // TestWhereAContradictionWasFound: the location is recorded, because it decides whether the Node may be deleted.
 func TestWhereAContradictionWasFound(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA), machine(uuidB))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA), newVM(uuidB))}}, func(c *cluster) {
 		c.pass(delayRunning)
 		c.wantEvents("node-1 ProviderIDMismatch")
-		if seen, n := c.lastSeen("uid-node-1"), c.node("node-1"); seen.VCenter != "east" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" || n.Labels[nodeinfo.KeyInitialized] != "" {
+		if seen, n := c.lastSeen("uid-node-1"), c.node("node-1"); seen.VCenter != "east" || n.Annotations[nodeinfo.KeyVM] != "east/vm-1" || n.Labels[nodeinfo.KeyInitialized] != "" {
 			t.Errorf("seen %+v, annotated %v, labeled %v", seen, n.Annotations, n.Labels)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidB), untainted))
@@ -341,7 +341,7 @@ func TestWhereAContradictionWasFound(t *testing.T) {
 
 // TestAQuietVCenterIsAsked, and its answer initializes its Node.
 func TestAQuietVCenterIsAsked(t *testing.T) {
-	s := stateOf("east", machine(uuidA))
+	s := stateOf("east", newVM(uuidA))
 	s.LastContact = time.Time{}
 	fleet := &fakeFleet{states: states{s}, quiet: true}
 	withFramework(t, fleet, func(c *cluster) {
@@ -377,7 +377,7 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 		"quiet for too long": {long, nil, false, "checking whether the vCenter still answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := stateOf("west", machine(uuidA))
+			s := stateOf("west", newVM(uuidA))
 			s.Err = c.err
 			s.LastContact = time.Now().Add(-c.age)
 			p, fleet := provide(states{s})
@@ -413,7 +413,7 @@ func ready(status v1.ConditionStatus) func(*v1.Node) {
 
 // TestAskedAboutANodeThatIsLeftOut: the caller does not list Nodes through our cache.
 func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
-	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", machine(uuidB, withPower(inventory.PowerOff)))}}
+	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", newVM(uuidB, withPower(inventory.PowerOff)))}}
 	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
 	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
 		if own, err := c.provider.NodeInformer().Lister().List(labels.Everything()); err != nil || len(own) > 0 {
@@ -440,7 +440,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 
 // TestAddressesInAVCenterThatIsLeaving: the configuration is applied to the provider before the fleet.
 func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
-	p, _ := provide(states{stateOf("east", machine(uuidA))})
+	p, _ := provide(states{stateOf("east", newVM(uuidA))})
 	n := aNode("n", withSystemUUID(uuidA))
 	if m, err := p.InstanceMetadata(t.Context(), n); err != nil || m == nil {
 		t.Fatalf("InstanceMetadata before the vCenter leaves = %+v, %v, want metadata", m, err)
@@ -455,7 +455,7 @@ func TestAddressesInAVCenterThatIsLeaving(t *testing.T) {
 
 // TestLabelsForEveryNode: levels take precedence over the configured labels.
 func TestLabelsForEveryNode(t *testing.T) {
-	p, _ := provide(states{stateOf("east", machine(uuidA)), stateOf("west")})
+	p, _ := provide(states{stateOf("east", newVM(uuidA)), stateOf("west")})
 	cfg := testConfig()
 	cfg.NodeLabels = map[string]string{"example.com/site": "one", "example.com/zone": "none"}
 	cfg.Topology.Policy.Levels = topology.Rules{{Label: "example.com/zone", Category: "k8s-zone"}}

@@ -82,8 +82,8 @@ func (p *play) run(seed uint64) {
 	p.asks = map[string]bool{}
 	p.mu.Unlock()
 	one, other := fmt.Sprintf("422e4956-ad22-1139-6d72-1%011d", seed), fmt.Sprintf("422e4956-ad22-1139-6d72-2%011d", seed)
-	bare := func(m *inventory.Machine) { m.HostName, m.Name = "", m.UUID.String() }
-	there := stateOf("east", machine(one, bare), machine(other, bare))
+	bare := func(m *inventory.VM) { m.HostName, m.Name = "", m.UUID.String() }
+	there := stateOf("east", newVM(one, bare), newVM(other, bare))
 	if p.IntN(2) == 0 {
 		p.fleet.become(there)
 	}

@@ -42,7 +42,7 @@ func (w *waking) state(good bool) states {
 	if good {
 		zone = "a"
 	}
-	return states{stateOf("east", machine(uuidA, in("east", zone)))}
+	return states{stateOf("east", newVM(uuidA, in("east", zone)))}
 }
 
 // become changes the state and notifies subscribers.
@@ -152,7 +152,7 @@ func TestALateQuestionReservesNothing(t *testing.T) {
 
 // TestALateQuestionLeavesNothing: the framework processes a list with a deleted Node.
 func TestALateQuestionLeavesNothing(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, func(c *cluster) {
 		old := c.node("node-1")
 		c.delete("node-1")
 		c.pass(time.Second)
@@ -200,13 +200,13 @@ func joins(t *testing.T, n *v1.Node, meanwhile func(*cluster)) (writes []string,
 		c.pass(time.Second)
 		c.client.ClearActions()
 		c.asked.after("InstanceMetadata", func(*v1.Node) { meanwhile(c) })
-		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
+		c.fleet.become(stateOf("east", newVM(uuidA)), stateOf("west"))
 		c.pass(20 * time.Second)
 		writes = c.writes()
 		joined = c.node(n.Name)
 		c.client.ClearActions()
 		for i := range 60 { // an hour of unrelated changes
-			c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB, in("east", []string{"a", "b"}[i%2]))), stateOf("west"))
+			c.fleet.become(stateOf("east", newVM(uuidA), newVM(uuidB, in("east", []string{"a", "b"}[i%2]))), stateOf("west"))
 			c.pass(time.Minute)
 		}
 		if more := c.writes(); len(more) > 0 {
@@ -229,7 +229,7 @@ func TestANodeJoinsComplete(t *testing.T) {
 			if d := cmp.Diff([]string{"update", "patch status"}, writes); d != "" {
 				t.Errorf("writes (-want +got):\n%s", d)
 			}
-			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyMachine] != "east/vm-1" {
+			if n.Labels[topology.LabelRack] != "a" || n.Labels["example.com/zone"] != "a" || n.Annotations[nodeinfo.KeyLabels] != "example.com/zone" || n.Annotations[nodeinfo.KeyVM] != "east/vm-1" {
 				t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
 			}
 			if is := report.ConditionOf(n); is.Status != v1.ConditionTrue || is.Reason != report.ConditionCurrent || is.LastTransitionTime.IsZero() {
@@ -257,7 +257,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		cfg.Topology.Policy.Levels = topology.Rules{
 			{Label: topology.LabelRack, Category: "k8s-zone"}, {Label: "example.com/zone", Category: "k8s-zone"}, {Label: "example.com/row", Category: "row"},
 		}
-		p := New(&fakeFleet{states: states{stateOf("east", machine(uuidA)), stateOf("west")}}, cfg, Options{})
+		p := New(&fakeFleet{states: states{stateOf("east", newVM(uuidA)), stateOf("west")}}, cfg, Options{})
 		n := aNode("node-1", withSystemUUID(uuidA))
 		n.Labels = map[string]string{c.label: "x"}
 		d, err := p.placer.Join(n)
@@ -295,7 +295,7 @@ func TestALabelOfOthersIsNotOurs(t *testing.T) {
 func TestALevelThatLeavesAsANodeJoins(t *testing.T) {
 	_, n := joins(t, aNode("node-1", withSystemUUID(uuidA)), func(c *cluster) {
 		c.provider.Apply(testConfig())
-		c.fleet.become(stateOf("east", machine(uuidA)), stateOf("west"))
+		c.fleet.become(stateOf("east", newVM(uuidA)), stateOf("west"))
 	})
 	if nodeinfo.IsUninitialized(n) || n.Labels["example.com/zone"] != "" || n.Annotations[nodeinfo.KeyLabels] != "" {
 		t.Errorf("labels %v, annotations %v", n.Labels, n.Annotations)
@@ -325,7 +325,7 @@ func TestNamesThatAreOld(t *testing.T) {
 		"none could be read by anything": {100000 * time.Hour, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := named(stateOf("east", machine(uuidA)), c.age, c.categories...)
+			s := named(stateOf("east", newVM(uuidA)), c.age, c.categories...)
 			if c.categories == nil {
 				s.TagNames = inventory.TagNames{}
 			}
@@ -355,10 +355,10 @@ func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
 		state inventory.State
 		seen  bool
 	}{
-		"found":                        {stateOf("east", machine(uuidA)), true},
-		"found, in a failing vCenter":  {failing(stateOf("east", machine(uuidA))), false},
+		"found":                        {stateOf("east", newVM(uuidA)), true},
+		"found, in a failing vCenter":  {failing(stateOf("east", newVM(uuidA))), false},
 		"absent":                       {stateOf("east"), false},
-		"found, and it has no address": {stateOf("east", machine(uuidA, withoutAddress)), true},
+		"found, and it has no address": {stateOf("east", newVM(uuidA, withoutAddress)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, _ := provide(states{c.state})
@@ -397,7 +397,7 @@ func TestANodeWaitsForTheFirstReading(t *testing.T) {
 			if c.rule.Label == topology.LabelZone {
 				cfg.Topology.Policy = topology.Policy{Rules: topology.Rules{c.rule}}
 			}
-			m := machine(uuidA)
+			m := newVM(uuidA)
 			for _, o := range m.Paths[0].Objects {
 				o.Tags = nil
 				o.TagsErr = c.tagsErr
@@ -415,7 +415,7 @@ func TestANodeWaitsForTheFirstReading(t *testing.T) {
 // TestANodeWaitsForNames until they were read, even if that takes longer than their greatest age, and is announced then.
 func TestANodeWaitsForNames(t *testing.T) {
 	for _, took := range []time.Duration{time.Second, 45 * time.Second, 150 * time.Second} {
-		s := stateOf("east", machine(uuidA))
+		s := stateOf("east", newVM(uuidA))
 		s.TagNames = inventory.TagNames{ReadAt: time.Unix(0, 0), Categories: needed}
 		fleet := &fakeFleet{states: states{s}}
 		withFramework(t, fleet, func(c *cluster) {
@@ -439,8 +439,8 @@ func TestNamesServeForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, fleet := provide(nil)
 		node := aNode("node-1", withSystemUUID(uuidA))
-		initial := func(age time.Duration, change ...func(*inventory.Machine)) bool {
-			fleet.become(named(stateOf("east", machine(uuidA, change...)), age, needed...))
+		initial := func(age time.Duration, change ...func(*inventory.VM)) bool {
+			fleet.become(named(stateOf("east", newVM(uuidA, change...)), age, needed...))
 			_, err := p.placer.Join(node)
 			return err == nil
 		}
@@ -475,7 +475,7 @@ func TestNamesServeForAMoment(t *testing.T) {
 
 // TestNamesOfAFailingVCenter: the Node waits for the vCenter instead.
 func TestNamesOfAFailingVCenter(t *testing.T) {
-	p, _ := provide(states{named(failing(stateOf("east", machine(uuidA))), time.Minute, needed...)})
+	p, _ := provide(states{named(failing(stateOf("east", newVM(uuidA))), time.Minute, needed...)})
 	if _, err := p.placer.Join(aNode("node-1", withSystemUUID(uuidA))); report.OutcomeOfError(err).Name != "vcenter_unreachable" {
 		t.Errorf("it waits for %v", err)
 	}

@@ -17,7 +17,7 @@ import (
 func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
 	const took = time.Second
 	confirm := func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
-	fleet := &fakeFleet{confirm: confirm, states: states{stateOf("east", machine(uuidA)), stateOf("west")}}
+	fleet := &fakeFleet{confirm: confirm, states: states{stateOf("east", newVM(uuidA)), stateOf("west")}}
 	alone(t, fleet, func(c *cluster) {
 		wantListed := func(when string, want ...string) {
 			c.Helper()
@@ -34,7 +34,7 @@ func TestTheFrameworkIsNotAskedInVain(t *testing.T) {
 			}
 		}
 		wantListed("at first", "metal-ready", "node-1")
-		fleet.become(failing(stateOf("east", machine(uuidA))), stateOf("west"))
+		fleet.become(failing(stateOf("east", newVM(uuidA))), stateOf("west"))
 		c.settle()
 		wantListed("while the vCenter fails", "metal-ready", "node-1") // its last snapshot contains the VM
 		fleet.become(stateOf("east"), failing(stateOf("west")))

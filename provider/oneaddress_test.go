@@ -19,7 +19,7 @@ type waitingVM struct {
 	// reports are the reported addresses in the format of nics.
 	reports string
 	node    []func(*v1.Node)
-	vm      []func(*inventory.Machine)
+	vm      []func(*inventory.VM)
 }
 
 // TestTheOlderNodeGetsTheAddress that several VMs report, in every order of the framework's questions. The result is the
@@ -49,37 +49,37 @@ func TestTheOlderNodeGetsTheAddress(t *testing.T) {
 		{"as --node-ip of the younger", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1"}, {name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}}},
 			map[string]string{"z": "10.0.0.1", "a": waits}},
 		{"as --node-ip that the VM of the older does not report", []waitingVM{
-			{name: "z", made: 1, node: []func(*v1.Node){withTheNodeIP}, vm: []func(*inventory.Machine){withoutAddress}},
+			{name: "z", made: 1, node: []func(*v1.Node){withTheNodeIP}, vm: []func(*inventory.VM){withoutAddress}},
 			{name: "a", made: 2, reports: "a=10.0.0.1", node: []func(*v1.Node){withTheNodeIP}},
 		}, map[string]string{"z": waits, "a": "10.0.0.1"}},
-		{"the VM of the older is off", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){off}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+		{"the VM of the older is off", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.VM){off}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "VMPoweredOff", "a": "10.0.0.1"}},
-		{"the older has no zone yet", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.Machine){in("east", "")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+		{"the older has no zone yet", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", vm: []func(*inventory.VM){in("east", "")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "TopologyMissing", "a": waits}},
 		{"the older is another provider's", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("other://1")}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "unmanaged", "a": "10.0.0.1"}},
 		{"the older contradicts itself", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.1", node: []func(*v1.Node){withProviderID("vsphere://" + uuidOf(9))}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "ProviderIDMismatch", "a": "10.0.0.1"}},
-		{"on an interface that the guest made", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.2; b=10.0.0.1", vm: []func(*inventory.Machine){func(m *inventory.Machine) { m.NICs[1].DeviceConfigID = -1 }}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
+		{"on an interface that the guest made", []waitingVM{{name: "z", made: 1, reports: "a=10.0.0.2; b=10.0.0.1", vm: []func(*inventory.VM){func(m *inventory.VM) { m.NICs[1].DeviceConfigID = -1 }}}, {name: "a", made: 2, reports: "a=10.0.0.1"}},
 			map[string]string{"z": "10.0.0.2", "a": "10.0.0.1"}},
 	} {
 		for _, order := range permutations(len(c.vms)) {
 			t.Run(fmt.Sprintf("%s/%v", c.name, order), func(t *testing.T) {
 				var nodes []*v1.Node
-				var machines []*inventory.Machine
+				var vms []*inventory.VM
 				for i, vm := range c.vms {
 					n := aNode(vm.name, append([]func(*v1.Node){withSystemUUID(uuidOf(i)), madeAt(vm.made)}, vm.node...)...)
 					nodes = append(nodes, n)
-					changes := []func(*inventory.Machine){func(m *inventory.Machine) {
+					changes := []func(*inventory.VM){func(m *inventory.VM) {
 						m.Name = vm.name
 						m.HostName = vm.name
 						if vm.reports != "" {
 							m.NICs = nics(vm.reports)
 						}
 					}}
-					machines = append(machines, machine(uuidOf(i), append(changes, vm.vm...)...))
+					vms = append(vms, newVM(uuidOf(i), append(changes, vm.vm...)...))
 				}
-				alone(t, &fakeFleet{states: states{stateOf("east", machines[:1]...), stateOf("west", machines[1:]...)}}, func(cl *cluster) {
+				alone(t, &fakeFleet{states: states{stateOf("east", vms[:1]...), stateOf("west", vms[1:]...)}}, func(cl *cluster) {
 					got := map[string]string{}
 					for _, i := range order {
 						got[c.vms[i].name] = cl.joinsWith(c.vms[i].name)

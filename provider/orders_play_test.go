@@ -66,12 +66,12 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // snapshot returns the current snapshot of a vCenter.
 func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
-	var machines []*inventory.Machine
+	var vms []*inventory.VM
 	for i, n := range p.nodes {
 		if n.twin > 0 {
 			continue // its VMs are those of another Node
 		}
-		host := func(m *inventory.Machine) {
+		host := func(m *inventory.VM) {
 			m.HostName = fmt.Sprint("node-", i)
 			m.Name = fmt.Sprint("node-", i)
 			m.Ref.ID = p.homeID(i)
@@ -80,17 +80,17 @@ func (p *orderPlay) snapshot(vcenter int) *inventory.Snapshot {
 		if p.isDestroyed(i) {
 			n = n.after()
 		}
-		instance := func(m *inventory.Machine) { m.InstanceUUID = mustUUID(n.instanceUUID(vcenter, i)) }
-		power := n.machines[vcenter]
+		instance := func(m *inventory.VM) { m.InstanceUUID = mustUUID(n.instanceUUID(vcenter, i)) }
+		power := n.vms[vcenter]
 		switch {
 		case n.hidden && n.home == vcenter, p.isLacking(i, vcenter):
 		case power == on:
-			machines = append(machines, machine(nodeUUID(i), here, address, host, instance))
+			vms = append(vms, newVM(nodeUUID(i), here, address, host, instance))
 		case power == off:
-			machines = append(machines, machine(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host, instance))
+			vms = append(vms, newVM(nodeUUID(i), here, withPower(inventory.PowerOff), withoutAddress, host, instance))
 		}
 	}
-	s := stateOf(vcenterName(vcenter), machines...).Snapshot
+	s := stateOf(vcenterName(vcenter), vms...).Snapshot
 	s.Instance = fmt.Sprintf("instance-%d", vcenter)
 	if len(p.lies) > 0 {
 		s.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true}}
@@ -272,7 +272,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 			if p.isDestroyed(j) {
 				n = n.after()
 			}
-			if n.machines[i] != none && !p.isLacking(j, i) && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
+			if n.vms[i] != none && !p.isLacking(j, i) && slices.Contains(id.UUIDs, mustUUID(nodeUUID(p.first(j)))) {
 				return errors.New("it is there")
 			}
 		}
@@ -458,7 +458,7 @@ func (p *orderPlay) create(i int) {
 		}
 		if n.recorded {
 			node.Labels[nodeinfo.KeyInitialized] = "true"
-			node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home), nodeinfo.KeyInstanceUUID: n.instanceUUID(n.home, p.first(i))}
+			node.Annotations = map[string]string{nodeinfo.KeyVM: vcenterName(n.home) + "/" + p.homeID(i), nodeinfo.KeyVCenter: fmt.Sprintf("instance-%d", n.home), nodeinfo.KeyInstanceUUID: n.instanceUUID(n.home, p.first(i))}
 		}
 	}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
@@ -559,7 +559,7 @@ func (p *orderPlay) lie(i int) {
 	if l.silent {
 		node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
 	}
-	node.Annotations = map[string]string{nodeinfo.KeyMachine: vcenterName(l.vcenter) + "/" + ghost}
+	node.Annotations = map[string]string{nodeinfo.KeyVM: vcenterName(l.vcenter) + "/" + ghost}
 	if _, err := p.client.CoreV1().Nodes().Create(p.Context(), node, metav1.CreateOptions{}); err != nil {
 		p.Error(err)
 	}

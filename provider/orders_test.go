@@ -39,8 +39,8 @@ type nodeFact struct {
 	byName bool
 	// twin is the number of another Node with the same UUID and so the same VMs, 0 for none.
 	twin int
-	// machines are the power states of the Node's VMs by vCenter.
-	machines []power
+	// vms are the power states of the Node's VMs by vCenter.
+	vms []power
 	// hidden means that the account cannot see the VM in the vCenter home, the location in the Node's annotation.
 	hidden bool
 	// dies is the vCenter whose VM, which is off, is destroyed at diesAt, in seconds after the first life began.
@@ -79,8 +79,8 @@ func (n nodeFact) before() nodeFact { n.dies = -1; return n }
 
 func (n nodeFact) after() nodeFact {
 	if n.dies >= 0 {
-		n.machines = slices.Clone(n.machines)
-		n.machines[n.dies] = none
+		n.vms = slices.Clone(n.vms)
+		n.vms[n.dies] = none
 		n.dies = -1
 	}
 	return n
@@ -153,14 +153,14 @@ func newOrder(r *rand.Rand) *order {
 		slices.Sort(n.flips)
 		n.byName = !n.runs && one(2)
 		for range vcenters {
-			n.machines = append(n.machines, power(r.IntN(3)))
+			n.vms = append(n.vms, power(r.IntN(3)))
 		}
 		if i > 0 && !n.byName && !o.nodes[0].byName && one(3) {
 			n.twin = i
-			n.machines = o.nodes[0].machines
+			n.vms = o.nodes[0].vms
 			n.evidence = o.nodes[0].evidence
 			o.nodes[0].dies = -1
-		} else if i := r.IntN(vcenters); n.machines[i] == off {
+		} else if i := r.IntN(vcenters); n.vms[i] == off {
 			n.dies = i
 			n.diesAt = 60 * r.Float64()
 		}
@@ -180,12 +180,12 @@ func newOrder(r *rand.Rand) *order {
 	}
 	for i := range o.nodes {
 		n := &o.nodes[i]
-		elsewhere := slices.ContainsFunc(n.machines, func(p power) bool { return p != none }) && n.machines[n.home] == none
-		for i, p := range n.machines {
+		elsewhere := slices.ContainsFunc(n.vms, func(p power) bool { return p != none }) && n.vms[n.home] == none
+		for i, p := range n.vms {
 			elsewhere = elsewhere || i != n.home && p != none
 		}
 		isTwin := slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
-		if one(2) && n.runs && n.recorded && !n.hidden && !isTwin && !elsewhere && n.machines[n.home] == on {
+		if one(2) && n.runs && n.recorded && !n.hidden && !isTwin && !elsewhere && n.vms[n.home] == on {
 			n.lacksUntil = 18 * r.Float64()
 		}
 	}
@@ -380,8 +380,8 @@ func (o *order) alone(n nodeFact) []end {
 	}
 	// received contains each set of vCenters that may have been read.
 	var received [][]bool
-	for mask := range 1 << len(n.machines) {
-		ways := make([]bool, len(n.machines))
+	for mask := range 1 << len(n.vms) {
+		ways := make([]bool, len(n.vms))
 		ok := true
 		for i := range ways {
 			ways[i] = mask>>i&1 == 1
@@ -400,11 +400,11 @@ func (o *order) alone(n nodeFact) []end {
 
 func (o *order) allowedByName(n nodeFact) []end {
 	has := func(p power) bool { return p != none }
-	i := slices.IndexFunc(n.machines, has)
+	i := slices.IndexFunc(n.vms, has)
 	waits := end{waits: true, zone: n.home}
 	sure := !slices.Contains(o.unsure, true)
 	switch {
-	case i < 0, n.machines[i] == off, slices.ContainsFunc(n.machines[i+1:], has):
+	case i < 0, n.vms[i] == off, slices.ContainsFunc(n.vms[i+1:], has):
 		return []end{waits}
 	case sure:
 		return []end{{zone: o.zone(i)}}
@@ -416,7 +416,7 @@ func (o *order) allowedByName(n nodeFact) []end {
 func (o *order) given(n nodeFact, received []bool) []end {
 	all := !slices.Contains(received, false)
 	var running, stopped []int
-	for i, is := range n.machines {
+	for i, is := range n.vms {
 		switch {
 		case n.hidden && i == n.home:
 		case received[i] && is == on:

@@ -47,7 +47,7 @@ func TestANewReasonIsSeenAtOnce(t *testing.T) {
 // TestTheNextNodeOfAVMIsSeenAtOnce: a Node whose VM belongs to another Node is initialized once that Node is gone, without a
 // change of a vCenter.
 func TestTheNextNodeOfAVMIsSeenAtOnce(t *testing.T) {
-	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, func(c *cluster) {
 		if got := c.countedOutcomes(); got[report.Placed] != 1 || len(got) != 2 {
 			t.Errorf("two Nodes of one VM: %v, want one of them %s", got, report.Placed)
 		}
@@ -60,7 +60,7 @@ func TestTheNextNodeOfAVMIsSeenAtOnce(t *testing.T) {
 // TestAContradictionAmongManyNodes: passes over many Nodes pause. A VM that was absent appears for less than that pause, and
 // yet the confirmation is dropped.
 func TestAContradictionAmongManyNodes(t *testing.T) {
-	absent, shown := stateOf("east"), stateOf("east", machine(uuidA))
+	absent, shown := stateOf("east"), stateOf("east", newVM(uuidA))
 	nodes := []*v1.Node{gone()}
 	for i := range 200 {
 		nodes = append(nodes, aNode(fmt.Sprintf("other-%d", i), withSystemUUID(fmt.Sprintf("422e4956-ad22-1139-6d72-0000000%05d", i+1))))
@@ -88,7 +88,7 @@ func TestAContradictionAmongManyNodes(t *testing.T) {
 
 // TestANodeThatIsLeftOut by a new selector is forgotten at once, and its VM watched again once it is ours again.
 func TestANodeThatIsLeftOut(t *testing.T) {
-	f := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	f := &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}
 	node := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted)
 	alone(t, f, func(c *cluster) {
 		apply := func(selector string) (seen bool, followed int) {

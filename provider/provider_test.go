@@ -236,26 +236,26 @@ func (f *fakeFleet) announce() {
 }
 
 // stateOf returns the state of a vCenter that was read completely and recently.
-func stateOf(vcenter string, machines ...*inventory.Machine) inventory.State {
+func stateOf(vcenter string, vms ...*inventory.VM) inventory.State {
 	s := &inventory.Snapshot{
-		VCenter:  vcenter,
-		Index:    map[inventory.UUID][]inventory.Entry{},
-		Names:    map[string][]inventory.NameEntry{"node-1": nil},
-		Machines: map[string]*inventory.Machine{},
+		VCenter: vcenter,
+		Index:   map[inventory.UUID][]inventory.Entry{},
+		Names:   map[string][]inventory.NameEntry{"node-1": nil},
+		VMs:     map[string]*inventory.VM{},
 	}
-	for i, m := range machines {
+	for i, m := range vms {
 		placed := *m
 		placed.Ref = s.Ref(cmp.Or(m.Ref.ID, fmt.Sprint("vm-", i+1)))
 		e := inventory.Entry{ID: placed.Ref.ID}
 		s.Index[m.UUID] = append(s.Index[m.UUID], e)
 		s.Names[m.HostName] = append(s.Names[m.HostName], inventory.NameEntry{Entry: e, ByHostName: true})
-		s.Machines[placed.Ref.ID] = &placed
+		s.VMs[placed.Ref.ID] = &placed
 	}
 	// Homes has replies about VMs that are no longer in the snapshot.
 	s.Homes = map[string]inventory.Reply{}
 	for i := range 10 {
 		id := fmt.Sprint("vm-", i)
-		if s.Homes[id] = inventory.Gone; s.Machines[id] != nil {
+		if s.Homes[id] = inventory.Gone; s.VMs[id] != nil {
 			s.Homes[id] = inventory.Different
 		}
 	}
@@ -291,9 +291,9 @@ func mustUUID(s string) inventory.UUID {
 	return u
 }
 
-// machine returns a VM with everything that a Node needs, in region east, zone a.
-func machine(uuid string, changes ...func(*inventory.Machine)) *inventory.Machine {
-	m := &inventory.Machine{
+// newVM returns a VM with everything that a Node needs, in region east, zone a.
+func newVM(uuid string, changes ...func(*inventory.VM)) *inventory.VM {
+	m := &inventory.VM{
 		UUID: mustUUID(uuid), Name: "node-1", HostName: "node-1", InventoryPath: "/dc1/vm/node-1",
 		Power: inventory.PowerOn, CPUs: 4, MemoryMB: 8192, GuestID: "ubuntu64Guest",
 		NICs:  []inventory.NIC{{Network: "VM Network", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}},
@@ -328,15 +328,15 @@ func pathOf(region, zone string) []topology.Path {
 	}}}
 }
 
-func in(region, zone string) func(*inventory.Machine) {
-	return func(m *inventory.Machine) { m.Paths = pathOf(region, zone) }
+func in(region, zone string) func(*inventory.VM) {
+	return func(m *inventory.VM) { m.Paths = pathOf(region, zone) }
 }
 
-func withPower(p inventory.Power) func(*inventory.Machine) {
-	return func(m *inventory.Machine) { m.Power = p }
+func withPower(p inventory.Power) func(*inventory.VM) {
+	return func(m *inventory.VM) { m.Power = p }
 }
 
-func withoutAddress(m *inventory.Machine) { m.NICs = nil }
+func withoutAddress(m *inventory.VM) { m.NICs = nil }
 
 func testConfig() *config.Config {
 	return &config.Config{

@@ -47,7 +47,7 @@ func (c *cluster) recorded() []string {
 		if err := json.Unmarshal(p.GetPatch(), &to); err != nil || len(to.Metadata.Annotations) != 1 {
 			c.Errorf("patched %s: %v", p.GetPatch(), err)
 		}
-		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[nodeinfo.KeyMachine]))
+		out = append(out, fmt.Sprintf("%s %s %s", p.GetName(), to.Metadata.UID, to.Metadata.Annotations[nodeinfo.KeyVM]))
 	}
 	return out
 }
@@ -76,26 +76,26 @@ func (c *cluster) patches(answer func(name string, to patched) error) {
 func withRecord(value string) func(*v1.Node) {
 	return func(n *v1.Node) {
 		initializedByUs(n)
-		n.Annotations = map[string]string{nodeinfo.KeyMachine: value}
+		n.Annotations = map[string]string{nodeinfo.KeyVM: value}
 	}
 }
 
 // TestNoRecord: nothing is recorded if the VM is uncertain or the Node is not ours.
 func TestNoRecord(t *testing.T) {
-	two := machine(uuidB)
-	held := stateOf("east", machine(uuidA))
+	two := newVM(uuidB)
+	held := stateOf("east", newVM(uuidA))
 	u := mustUUID(uuidA)
 	held.Snapshot.Index[u] = append(held.Snapshot.Index[u], inventory.Entry{ID: "vm-9", Unreadable: true})
 	for name, c := range map[string]struct {
 		states states
 		node   *v1.Node
 	}{
-		"right already":              {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))},
-		"waits":                      {states{stateOf("east", machine(uuidA, in("east", "")))}, aNode("n", withSystemUUID(uuidA))},
-		"another's":                  {states{stateOf("east", machine(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
+		"right already":              {states{stateOf("east", newVM(uuidA))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"))},
+		"waits":                      {states{stateOf("east", newVM(uuidA, in("east", "")))}, aNode("n", withSystemUUID(uuidA))},
+		"another's":                  {states{stateOf("east", newVM(uuidA))}, aNode("n", withProviderID(foreignID), withSystemUUID(uuidA), untainted)},
 		"ambiguous":                  {states{stateOf("east", two, two)}, aNode("n", withProviderID("vsphere://"+uuidB), untainted)},
 		"absent":                     {states{stateOf("east")}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-7"))},
-		"in trouble":                 {states{failing(stateOf("east", machine(uuidA)))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted)},
+		"in trouble":                 {states{failing(stateOf("east", newVM(uuidA)))}, aNode("n", withProviderID("vsphere://"+uuidA), untainted)},
 		"the recorded one is unread": {states{held}, aNode("n", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-9"))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestNoRecord(t *testing.T) {
 
 // TestRecordOfANodeWithoutProviderID: it is written once, and marks the Node's VM as found before.
 func TestRecordOfANodeWithoutProviderID(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		c.pass(3 * resyncEvery)
 		if got, want := c.recorded(), []string{"n uid-n east/vm-1"}; !slices.Equal(got, want) {
@@ -133,14 +133,14 @@ func TestRecordOfANodeWithoutProviderID(t *testing.T) {
 
 // TestRecordsArePaced, while a cluster of new Nodes is initialized.
 func TestRecordsArePaced(t *testing.T) {
-	var machines []*inventory.Machine
+	var vms []*inventory.VM
 	var nodes []*v1.Node
 	for i := range 100 {
 		uuid := fmt.Sprintf("422e4956-ad22-1139-6d72-0000000001%02d", i)
-		machines = append(machines, machine(uuid))
+		vms = append(vms, newVM(uuid))
 		nodes = append(nodes, aNode(fmt.Sprint("node-", i), withProviderID("vsphere://"+uuid), untainted))
 	}
-	alone(t, &fakeFleet{states: states{stateOf("east", machines...)}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: states{stateOf("east", vms...)}}, func(c *cluster) {
 		if n := len(c.recorded()); n < recordsPerSecond/2 || n > recordsPerSecond+1 {
 			t.Errorf("%d in the first second", n)
 		}
@@ -161,7 +161,7 @@ func TestRecordsAreRetried(t *testing.T) {
 			}
 			return nil
 		})
-		c.fleet.become(stateOf("east", machine(uuidA)))
+		c.fleet.become(stateOf("east", newVM(uuidA)))
 		c.pass(time.Hour)
 		// From 1 s to 5 min apart.
 		if n := len(c.recorded()); n < 15 || n > 25 {
@@ -169,7 +169,7 @@ func TestRecordsAreRetried(t *testing.T) {
 		}
 		fails.Store(false)
 		c.pass(5 * time.Minute)
-		if got := c.node("node-1").Annotations[nodeinfo.KeyMachine]; got != "east/vm-1" {
+		if got := c.node("node-1").Annotations[nodeinfo.KeyVM]; got != "east/vm-1" {
 			t.Errorf("annotated %q", got)
 		}
 		c.client.ClearActions()
@@ -193,7 +193,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 			}
 			return nil
 		})
-		c.fleet.become(stateOf("east", machine(uuidA), machine(uuidB)))
+		c.fleet.become(stateOf("east", newVM(uuidA), newVM(uuidB)))
 		// The write fails, and its retry is due later.
 		c.pass(time.Second / 2)
 		c.delete("node-1")
@@ -204,7 +204,7 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 		c.client.ClearActions()
 		c.pass(10 * time.Minute)
 		c.wantNoRecord()
-		if got, ok := c.node("node-1").Annotations[nodeinfo.KeyMachine]; ok {
+		if got, ok := c.node("node-1").Annotations[nodeinfo.KeyVM]; ok {
 			t.Errorf("annotated %q", got)
 		}
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
@@ -217,7 +217,7 @@ func TestRefusedRecords(t *testing.T) {
 			return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)
 		})
 		for range 60 {
-			c.fleet.become(stateOf("east", machine(uuidA)))
+			c.fleet.become(stateOf("east", newVM(uuidA)))
 			c.pass(time.Second)
 		}
 		if n := len(c.recorded()); n < 1 || n > 3 {
@@ -228,7 +228,7 @@ func TestRefusedRecords(t *testing.T) {
 
 // TestRecordsAreFollowed: the fleet learns about new locations once, within a minute.
 func TestRecordsAreFollowed(t *testing.T) {
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA))}}
+	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}
 	alone(t, fleet, func(c *cluster) {
 		c.pass(10 * resyncEvery)
 		follows := fleet.followed()

@@ -38,7 +38,7 @@ func runs(n *v1.Node) { n.Spec.ProviderID, n.Spec.Taints = "vsphere://"+uuidA, n
 
 // claiming makes a Node claim the VM ghost of the vCenter east, whose configuration cannot be read; claimed adds it to the
 // state.
-func claiming(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/" + ghost} }
+func claiming(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyVM: "east/" + ghost} }
 
 func claimed(s inventory.State) inventory.State {
 	s.Snapshot.Recorded = map[string]inventory.Entry{ghost: {ID: ghost, Unreadable: true}}
@@ -48,7 +48,7 @@ func claimed(s inventory.State) inventory.State {
 // TestWhichOfTwoNodesIsFirst: both Nodes exist when the daemon starts.
 func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 	swapped := mustUUID(uuidA).Swapped().String()
-	there := states{stateOf("east", machine(uuidA))}
+	there := states{stateOf("east", newVM(uuidA))}
 	for _, c := range []struct {
 		name     string
 		states   states
@@ -63,23 +63,23 @@ func TestWhichOfTwoNodesIsFirst(t *testing.T) {
 		{"in two byte orders", there, []func(*v1.Node){withSystemUUID(swapped), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"by provider ID and by UUID", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one was initialized and made later", there, []func(*v1.Node){runs, initializedByUs, madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "two", "one two"},
-		{"one runs, as its kubelet registered it, and was made later", there, []func(*v1.Node){runs, func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1"} }, madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
+		{"one runs, as its kubelet registered it, and was made later", there, []func(*v1.Node){runs, func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-1"} }, madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
 		{"both run", there, []func(*v1.Node){runs, madeAt(2)}, []func(*v1.Node){runs, madeAt(1)}, "", "one two"},
 		{"one runs without a provider ID and was made later", there, []func(*v1.Node){untainted, withSystemUUID(uuidA), madeAt(2)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, "", "one"},
 		{"one is another provider's", there, []func(*v1.Node){withProviderID("other://1"), withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 		{"one contradicts itself", there, []func(*v1.Node){withProviderID("vsphere://" + uuidA), withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one claims another VM, which cannot be read", states{claimed(stateOf("east", machine(uuidA)))},
+		{"one claims another VM, which cannot be read", states{claimed(stateOf("east", newVM(uuidA)))},
 			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one claims a VM of another vCenter, which cannot be read", states{stateOf("west", machine(uuidA)), claimed(stateOf("east"))},
+		{"one claims a VM of another vCenter, which cannot be read", states{stateOf("west", newVM(uuidA)), claimed(stateOf("east"))},
 			[]func(*v1.Node){withProviderID("vsphere://" + uuidA), claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"one runs and claims another VM", states{claimed(stateOf("east", machine(uuidA)))},
+		{"one runs and claims another VM", states{claimed(stateOf("east", newVM(uuidA)))},
 			[]func(*v1.Node){runs, claiming, madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
 		{"one runs and contradicts itself", there, []func(*v1.Node){runs, withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
-		{"one by name", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "one" }))}, []func(*v1.Node){madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
-		{"one by name and later", states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "two" }))}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){madeAt(2)}, "two", "two"},
-		{"of the two forms of a UUID each is a VM's", states{stateOf("east", machine(uuidA), machine(swapped, withPower(inventory.PowerOff)))},
+		{"one by name", states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.HostName = "one" }))}, []func(*v1.Node){madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "two", "two"},
+		{"one by name and later", states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.HostName = "two" }))}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(1)}, []func(*v1.Node){madeAt(2)}, "two", "two"},
+		{"of the two forms of a UUID each is a VM's", states{stateOf("east", newVM(uuidA), newVM(swapped, withPower(inventory.PowerOff)))},
 			[]func(*v1.Node){withProviderID("vsphere://" + swapped), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
-		{"two VMs", states{stateOf("east", machine(uuidA), machine(uuidB))}, []func(*v1.Node){withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
+		{"two VMs", states{stateOf("east", newVM(uuidA), newVM(uuidB))}, []func(*v1.Node){withSystemUUID(uuidB), madeAt(1)}, []func(*v1.Node){withSystemUUID(uuidA), madeAt(2)}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one, two := aNode("one", c.one...), aNode("two", c.two...)
@@ -111,9 +111,9 @@ func TestAloneMeansFirst(t *testing.T) {
 		if !claimed {
 			other.Spec.ProviderID = "vsphere://" + uuidB
 		}
-		alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, func(c *cluster) {
+		alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, func(c *cluster) {
 			c.pass(time.Minute)
-			if n := c.node("node"); n.Annotations[nodeinfo.KeyMachine] == "" || claimed == (n.Labels[nodeinfo.KeyInitialized] != "") {
+			if n := c.node("node"); n.Annotations[nodeinfo.KeyVM] == "" || claimed == (n.Labels[nodeinfo.KeyInitialized] != "") {
 				t.Fatalf("annotated %v, labeled %v", n.Annotations, n.Labels)
 			}
 			c.delete("other")
@@ -127,13 +127,13 @@ func TestAloneMeansFirst(t *testing.T) {
 	}
 }
 
-// TestManyNodesOfOneMachine: an Event stays short.
-func TestManyNodesOfOneMachine(t *testing.T) {
+// TestManyNodesOfOneVM: an Event stays short.
+func TestManyNodesOfOneVM(t *testing.T) {
 	nodes := []*v1.Node{aNode("n-0", runs)}
 	for i := range 100 {
 		nodes = append(nodes, aNode(fmt.Sprintf("n-%d", i+1), withSystemUUID(uuidA), madeAt(1)))
 	}
-	alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.InventoryPath = "/dc/vm/" + strings.Repeat("a b", 1000) }))}}, func(c *cluster) {
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.InventoryPath = "/dc/vm/" + strings.Repeat("a b", 1000) }))}}, func(c *cluster) {
 		for _, name := range []string{"n-0", "n-99"} {
 			err := c.provider.placer.Decide(c.node(name)).Err
 			if !errors.Is(err, placement.ErrShared) || len(err.Error()) > 700 || !strings.Contains(err.Error(), " more, which came ") {
@@ -146,14 +146,14 @@ func TestManyNodesOfOneMachine(t *testing.T) {
 // TestBareMetalIsNotFoundByName: a Node without taint, UUID and provider ID gets no label, address or taint from a VM whose
 // guest reports its name.
 func TestBareMetalIsNotFoundByName(t *testing.T) {
-	f := &fakeFleet{states: states{stateOf("east", machine(uuidA, func(m *inventory.Machine) { m.HostName = "metal" }))}}
+	f := &fakeFleet{states: states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.HostName = "metal" }))}}
 	withFramework(t, f, func(c *cluster) {
 		c.create(aNode("metal", untainted))
 		c.create(aNode("vm", withSystemUUID(uuidA)))
 		c.pass(delayRunning + time.Second)
 		metal := c.node("metal")
-		if place := c.provider.placer.Decide(metal); place.Machine != nil || !errors.Is(place.PlaceErr, nodeinfo.ErrNoUUID) {
-			t.Errorf("Decide: VM %+v, error %v, want none and ErrNoUUID", place.Machine, place.PlaceErr)
+		if place := c.provider.placer.Decide(metal); place.VM != nil || !errors.Is(place.PlaceErr, nodeinfo.ErrNoUUID) {
+			t.Errorf("Decide: VM %+v, error %v, want none and ErrNoUUID", place.VM, place.PlaceErr)
 		}
 		if m, err := c.provider.InstanceMetadata(c.ctx, metal); err != nil || m == nil || len(m.NodeAddresses) > 0 || m.ProviderID != "" {
 			t.Errorf("InstanceMetadata = %+v, %v, want neither addresses nor a provider ID", m, err)
@@ -191,10 +191,10 @@ func claimant(changes ...func(*v1.Node)) *v1.Node {
 // TestAddressOfAnotherNode: a Node whose VM has no other address waits for another Node whose VM has it or had it when it was
 // last known. It does not wait for a Node whose VM lost it, or that only claims it.
 func TestAddressOfAnotherNode(t *testing.T) {
-	static := func(m *inventory.Machine) { m.Static = []netip.Addr{netip.MustParseAddr("10.0.0.1")} }
-	off := func(m *inventory.Machine) { m.Power, m.NICs = inventory.PowerOff, nil }
-	b := func(changes ...func(*inventory.Machine)) inventory.State {
-		return stateOf("west", machine(uuidB, changes...))
+	static := func(m *inventory.VM) { m.Static = []netip.Addr{netip.MustParseAddr("10.0.0.1")} }
+	off := func(m *inventory.VM) { m.Power, m.NICs = inventory.PowerOff, nil }
+	b := func(changes ...func(*inventory.VM)) inventory.State {
+		return stateOf("west", newVM(uuidB, changes...))
 	}
 	foreign := func(n *v1.Node) { n.Spec.ProviderID = "other://1" }
 	for _, c := range []struct {
@@ -231,9 +231,9 @@ func TestAddressOfAnotherNode(t *testing.T) {
 			if c.seen {
 				first = b()
 			}
-			alone(t, &fakeFleet{states: states{stateOf("east", machine(uuidA)), first}}, func(cl *cluster) {
+			alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA)), first}}, func(cl *cluster) {
 				cl.pass(time.Second)
-				cl.fleet.become(stateOf("east", machine(uuidA)), c.west)
+				cl.fleet.become(stateOf("east", newVM(uuidA)), c.west)
 				cl.pass(delay + time.Second)
 				if err := cl.provider.placer.Decide(cl.node("joins")).Err; errors.Is(err, addresses.ErrClaimed) != c.waits || (err != nil) != c.waits {
 					t.Error(err)
@@ -256,14 +256,14 @@ func byAddress(n *v1.Node) []v1.NodeAddress {
 // TestOneNodeIPOfTwo: of two Nodes with the same --node-ip, the older one gets it while both VMs report it, and otherwise the
 // Node whose VM reports it.
 func TestOneNodeIPOfTwo(t *testing.T) {
-	a, b := machine(uuidA), machine(uuidB)
+	a, b := newVM(uuidA), newVM(uuidB)
 	withFramework(t, &fakeFleet{states: states{stateOf("east", a, b)}}, func(c *cluster) {
 		c.pass(delay + time.Second)
 		c.wantEvents("node-a AddressConflict")
 		if !nodeinfo.IsUninitialized(c.node("node-a")) || nodeinfo.IsUninitialized(c.node("node-b")) {
 			t.Error("the older Node does not get it")
 		}
-		c.fleet.become(stateOf("east", a, machine(uuidB, withNICs("a=10.0.0.2"))))
+		c.fleet.become(stateOf("east", a, newVM(uuidB, withNICs("a=10.0.0.2"))))
 		c.pass(time.Second)
 		if nodeinfo.IsUninitialized(c.node("node-a")) {
 			t.Error("the one that has it does not get it")
@@ -275,7 +275,7 @@ func TestOneNodeIPOfTwo(t *testing.T) {
 func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
 	runs := aNode("runs", withProviderID("vsphere://"+uuidA), untainted)
 	runs.Status.Addresses = both("10.0.0.1")
-	fleet := &fakeFleet{states: states{stateOf("east", machine(uuidA, withNICs("a=10.0.0.9,10.0.0.1")), machine(uuidB))}}
+	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA, withNICs("a=10.0.0.9,10.0.0.1")), newVM(uuidB))}}
 	withFramework(t, fleet, func(c *cluster) {
 		c.pass(2 * statusEvery)
 		if got := byAddress(c.node("runs")); !slices.Equal(got, both("10.0.0.1")) {
@@ -290,8 +290,8 @@ func asNew(n *v1.Node) { n.UID = "new" }
 // get the old Node's data.
 func TestANodeThatIsReplaced(t *testing.T) {
 	const address = "10.0.0.2"
-	there := func(a *inventory.Machine) states {
-		return states{stateOf("east", a, machine(uuidB, in("east", "b"), withNICs("a="+address)))}
+	there := func(a *inventory.VM) states {
+		return states{stateOf("east", a, newVM(uuidB, in("east", "b"), withNICs("a="+address)))}
 	}
 	is := func(n *v1.Node) bool {
 		return n.Spec.ProviderID == "vsphere://"+uuidB && len(n.Spec.Taints) == 0 &&
@@ -301,14 +301,14 @@ func TestANodeThatIsReplaced(t *testing.T) {
 		name     string
 		call     string
 		old, new *v1.Node
-		a        *inventory.Machine
+		a        *inventory.VM
 	}{
-		{"while it is initialized", "InstanceMetadata", aNode("n", withSystemUUID(uuidA)), aNode("n", asNew, withSystemUUID(uuidB)), machine(uuidA)},
+		{"while it is initialized", "InstanceMetadata", aNode("n", withSystemUUID(uuidA)), aNode("n", asNew, withSystemUUID(uuidB)), newVM(uuidA)},
 		{"while its addresses are updated", "InstanceMetadata", aNode("n", runs), aNode("n", asNew, withProviderID("vsphere://"+uuidB), untainted, func(n *v1.Node) {
 			n.Labels = map[string]string{topology.LabelZone: "b"}
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeHostName, Address: "n"}, {Type: v1.NodeInternalIP, Address: address}, {Type: v1.NodeExternalIP, Address: address}}
-		}), machine(uuidA)},
-		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, withRecord("east/vm-1"), silent), aNode("n", asNew, withSystemUUID(uuidB), silent), machine(uuidA, withPower(inventory.PowerOff))},
+		}), newVM(uuidA)},
+		{"while it is tainted as shut down", "InstanceShutdown", aNode("n", runs, withRecord("east/vm-1"), silent), aNode("n", asNew, withSystemUUID(uuidB), silent), newVM(uuidA, withPower(inventory.PowerOff))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			withBoth(t, &fakeFleet{states: there(c.a)}, "", func(cl *cluster) {
@@ -366,7 +366,7 @@ func TestANodeThatIsReplacedWhileTheFrameworkReads(t *testing.T) {
 	} {
 		for _, replaced := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, replaced: %t", name, replaced), func(t *testing.T) {
-				withBoth(t, &fakeFleet{states: states{stateOf("east", machine(uuidA))}}, "", func(cl *cluster) {
+				withBoth(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, "", func(cl *cluster) {
 					var reads atomic.Int64
 					cl.client.PrependReactor("get", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
 						reads.Add(1)

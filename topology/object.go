@@ -84,14 +84,14 @@ func (o *Object) kind() string {
 		return "datacenter"
 	case typeFolder:
 		return "folder"
-	case typeMachine:
+	case typeVM:
 		return "VM"
 	}
 	return o.Ref.Type
 }
 
 const (
-	typeMachine    = "VirtualMachine"
+	typeVM         = "VirtualMachine"
 	typeHost       = "HostSystem"
 	typeCluster    = "ClusterComputeResource"
 	typeStandalone = "ComputeResource"

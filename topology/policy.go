@@ -194,8 +194,8 @@ func (p Policy) ForHosts() (Policy, bool) {
 
 // FollowsFromHost reports whether all VMs on a host get the same value.
 func (r *Rule) FollowsFromHost() bool {
-	isMachines := func(i Inventory) bool { return i == InventoryPool || i == InventoryFolder }
-	return !isMachines(r.Inventory) && !slices.ContainsFunc(r.Value, func(p Part) bool { return isMachines(p.Inventory) })
+	isVMs := func(i Inventory) bool { return i == InventoryPool || i == InventoryFolder }
+	return !isVMs(r.Inventory) && !slices.ContainsFunc(r.Value, func(p Part) bool { return isVMs(p.Inventory) })
 }
 
 // Optional returns the rules with none required.

@@ -16,8 +16,8 @@ import (
 // vcenters is a random fleet of several vCenters, and a policy. The few tag names are the same
 // everywhere, so that zones and racks collide.
 type vcenters struct {
-	Policy   Policy
-	Machines [][]Path
+	Policy Policy
+	VMs    [][]Path
 }
 
 const host = "example.com/host"
@@ -57,8 +57,8 @@ func (vcenters) Generate(r *rand.Rand, _ int) reflect.Value {
 					if r.Intn(25) == 0 {
 						compute = Path{Kind: ComputePath, Broken: errNoPath}
 					}
-					vm := object(vc, typeMachine, fmt.Sprint(path, "/vm", h), "vm", map[string]int{"zone": 3})
-					f.Machines = append(f.Machines, []Path{
+					vm := object(vc, typeVM, fmt.Sprint(path, "/vm", h), "vm", map[string]int{"zone": 3})
+					f.VMs = append(f.VMs, []Path{
 						compute, {Kind: PoolPath, Objects: []*Object{pool, cluster, dc, root}}, {Kind: FolderPath, Objects: []*Object{vm, dc, root}},
 					})
 				}
@@ -102,7 +102,7 @@ type node struct {
 }
 
 func (f vcenters) places() (placements []Placement, nodes []node) {
-	for _, paths := range f.Machines {
+	for _, paths := range f.VMs {
 		p, err := Resolve(f.Policy, paths)
 		if err != nil {
 			continue
@@ -229,7 +229,7 @@ func TestComposedIsItsParts(t *testing.T) {
 		}
 		plain.Levels = append(plain.Levels, Rule{Label: "vcenter", Inventory: InventoryVCenter}, Rule{Label: "datacenter", Inventory: InventoryDatacenter})
 		source := map[string]string{"tag:region": LabelRegion, "tag:zone": LabelZone, "tag:rack": "rack", "vcenter": "vcenter", "datacenter": "datacenter"}
-		for _, paths := range f.Machines {
+		for _, paths := range f.VMs {
 			got, err := Resolve(f.Policy, paths)
 			if err != nil {
 				continue

@@ -34,7 +34,7 @@ func atRest(t *testing.T, others, n int, kind string, opts Options) cost {
 	w := run(t, crowd(others), opts, nil)
 	defer w.stop()
 	var ids []inventory.Identity
-	for _, m := range w.sim.Machines() {
+	for _, m := range w.sim.VMs() {
 		ids = append(ids, identity(t, m.UUID))
 	}
 	w.fleet.Follow(ids)

@@ -27,7 +27,7 @@ vcenters:
 `
 
 // facts formats the host groups and the fault domain of a VM's host.
-func facts(m *inventory.Machine) string {
+func facts(m *inventory.VM) string {
 	host := m.Paths[0].Objects[0]
 	text := func(of *topology.Membership) string {
 		switch {

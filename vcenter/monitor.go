@@ -85,7 +85,7 @@ func (m *monitor) loop(ctx context.Context) {
 			}
 			continue
 		}
-		m.readDelay = newReadDelay(m.memory.Machines(), err)
+		m.readDelay = newReadDelay(m.memory.VMs(), err)
 		m.interrupt()
 		lost := faults.SessionLost(err)
 		delay := retries.next(time.Since(began), m.current.state.Err == nil, lost)

@@ -49,7 +49,7 @@ func (v *vCenter) searchOutside(ctx context.Context, id inventory.Identity) erro
 		return nil //nolint:nilerr // nil proves nothing
 	}
 	t := model.NewTree(s.Client().ServiceContent.RootFolder)
-	if err := watch.ReadMachines(ctx, s, []types.ManagedObjectReference{*ref}, model.HostFacts{}, t); err != nil {
+	if err := watch.ReadVMs(ctx, s, []types.ManagedObjectReference{*ref}, model.HostFacts{}, t); err != nil {
 		return nil //nolint:nilerr // nil proves nothing
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrOutside},

@@ -106,8 +106,8 @@ func deprive(t *testing.T, p privilege) *deprived {
 	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {
 		cfgs[0].Datacenters = p.datacenters
 	})
-	record := func(vcenter, machine string) inventory.Identity {
-		return known(w.id(machine), vcenter, w.moid(machine))
+	record := func(vcenter, vm string) inventory.Identity {
+		return known(w.id(vm), vcenter, w.moid(vm))
 	}
 	d := &deprived{
 		world: w, opts: opts, east: w.sim.VCenter("east"),

@@ -16,12 +16,12 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
+func TestVMsAreReadWithEverythingAboveThem(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("n2"), w.id("n3"), w.id("w1")})
-	for machine, want := range map[string]string{"n1": "east/a", "n2": "east/b", "n3": "east/c", "w1": "west/a"} {
-		w.in(w.id(machine), want)
+	for vm, want := range map[string]string{"n1": "east/a", "n2": "east/b", "n3": "east/c", "w1": "west/a"} {
+		w.in(w.id(vm), want)
 	}
 	m := w.found(w.id("n2"))
 	if m.Ref.VCenter != "east" || m.Name != "n2" || m.HostName != "n2" || m.InventoryPath != "/prod/dc1/vm/x/y/n2" || m.Datacenter != "/prod/dc1" {
@@ -42,14 +42,14 @@ func TestMachinesAreReadWithEverythingAboveThem(t *testing.T) {
 	}
 }
 
-func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
+func TestOnlyFollowedVMsAreReadInFull(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, quick, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1")})
 	w.found(w.id("n1"))
 	for _, s := range w.fleet.States() {
-		if s.VCenter == "east" && (len(s.Snapshot.Machines) != 1 || s.Snapshot.Len() != 5) {
-			t.Errorf("%d VMs, %d entries", len(s.Snapshot.Machines), s.Snapshot.Len())
+		if s.VCenter == "east" && (len(s.Snapshot.VMs) != 1 || s.Snapshot.Len() != 5) {
+			t.Errorf("%d VMs, %d entries", len(s.Snapshot.VMs), s.Snapshot.Len())
 		}
 	}
 	if _, err := w.find(w.fleet.States(), w.id("n2")); !errors.Is(err, topology.ErrUnknown) {
@@ -57,8 +57,8 @@ func TestOnlyFollowedMachinesAreReadInFull(t *testing.T) {
 	}
 }
 
-// TestRequestsFollowPagesNotMachines compares the start with few and with many VMs.
-func TestRequestsFollowPagesNotMachines(t *testing.T) {
+// TestRequestsFollowPagesNotVMs compares the start with few and with many VMs.
+func TestRequestsFollowPagesNotVMs(t *testing.T) {
 	t.Parallel()
 	cost := func(count string) int {
 		w := run(t, strings.ReplaceAll(`
@@ -71,7 +71,7 @@ vcenters:
     vms: [{name: n, count: COUNT}]
 `, "COUNT", count), Options{Requirements: Requirements{Tags: true}, PollTime: time.Hour, TagRefresh: time.Hour}, nil)
 		var ids []inventory.Identity
-		for _, m := range w.sim.Machines() {
+		for _, m := range w.sim.VMs() {
 			ids = append(ids, identity(t, m.UUID))
 		}
 		w.fleet.Follow(ids)

@@ -15,13 +15,13 @@ import (
 // Many daemons may lose a vCenter at the same time, and would overload it by reading their whole index
 // at once when it is back. So each waits for a random part of a window that grows with its index.
 const (
-	// windowPerMachine yields 2 minutes for 40,000 VMs and under a second for 300.
-	windowPerMachine = 3 * time.Millisecond
-	maxWindow        = 2 * time.Minute
+	// windowPerVM yields 2 minutes for 40,000 VMs and under a second for 300.
+	windowPerVM = 3 * time.Millisecond
+	maxWindow   = 2 * time.Minute
 )
 
-func readWindow(machines int) time.Duration {
-	return time.Duration(min(machines, int(maxWindow/windowPerMachine))) * windowPerMachine
+func readWindow(vms int) time.Duration {
+	return time.Duration(min(vms, int(maxWindow/windowPerVM))) * windowPerVM
 }
 
 // A readDelay is zero for a new process and a new configuration.
@@ -30,8 +30,8 @@ type readDelay struct {
 	cause error
 }
 
-func newReadDelay(machines int, cause error) readDelay {
-	return readDelay{wait: randomPart(readWindow(machines)), cause: cause}
+func newReadDelay(vms int, cause error) readDelay {
+	return readDelay{wait: randomPart(readWindow(vms)), cause: cause}
 }
 
 func (d *readDelay) take() readDelay {
@@ -85,7 +85,7 @@ func (m *monitor) publishReadDelay() {
 	m.update(func(m *monitor) bool {
 		m.current.state.Cause = inventory.CausePending
 		m.current.state.NextLogin = time.Time{}
-		m.current.state.Err = fmt.Errorf("vCenter %q responds again: reading it is delayed by up to %v, so that not all clusters read it at once", m.name, readWindow(m.memory.Machines()))
+		m.current.state.Err = fmt.Errorf("vCenter %q responds again: reading it is delayed by up to %v, so that not all clusters read it at once", m.name, readWindow(m.memory.VMs()))
 		return true
 	})
 }

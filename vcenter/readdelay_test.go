@@ -15,8 +15,8 @@ import (
 func TestReadWindow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		machines int
-		want     time.Duration
+		vms  int
+		want time.Duration
 	}{
 		{0, 0},
 		{300, 900 * time.Millisecond},
@@ -24,8 +24,8 @@ func TestReadWindow(t *testing.T) {
 		{40_000, 2 * time.Minute},
 		{1 << 40, 2 * time.Minute},
 	} {
-		if got := readWindow(c.machines); got != c.want {
-			t.Errorf("%d VMs: %v, want %v", c.machines, got, c.want)
+		if got := readWindow(c.vms); got != c.want {
+			t.Errorf("%d VMs: %v, want %v", c.vms, got, c.want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestWhatEndsTheWait(t *testing.T) {
 func TestTheFirstReadingDoesNotWait(t *testing.T) {
 	t.Parallel()
 	a := large(0)
-	if d := newReadDelay(a.memory.Machines(), nil); d.wait != 0 {
+	if d := newReadDelay(a.memory.VMs(), nil); d.wait != 0 {
 		t.Errorf("the first reading waits for %v, want no wait", d.wait)
 	}
 	a = large(time.Minute)

@@ -36,13 +36,13 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 		w.fleet.Follow(ids)
 	}
 	create := func(name, uuid string) error { return east.Create("dc1", fleet.VMSpec{Name: name, UUID: uuid}) }
-	is := func(id inventory.Identity, ok func(*inventory.Machine) bool) func([]inventory.State) bool {
+	is := func(id inventory.Identity, ok func(*inventory.VM) bool) func([]inventory.State) bool {
 		return func(states []inventory.State) bool {
 			m, err := w.find(states, id)
 			return err == nil && ok(m)
 		}
 	}
-	isFound := func(*inventory.Machine) bool { return true }
+	isFound := func(*inventory.VM) bool { return true }
 	follow("")
 	w.in(n1, "east/a")
 	w.in(n2, "east/b")
@@ -69,7 +69,7 @@ func TestNodesDoNotWaitForARest(t *testing.T) {
 	}{
 		{"n1 moves", func() error { return east.MoveVM("n1", "c2-host-1") }, func([]inventory.State) bool { return w.zone(n1) == "east/b" }},
 		{"n1 gets another address", func() error { return east.SetIPs("n1", "10.9.9.9") },
-			is(n1, func(m *inventory.Machine) bool { return strings.Contains(fmt.Sprint(m.NICs), "10.9.9.9") })},
+			is(n1, func(m *inventory.VM) bool { return strings.Contains(fmt.Sprint(m.NICs), "10.9.9.9") })},
 		{"n1 is switched off", func() error { return east.PowerOff("n1") }, func(states []inventory.State) bool { return w.outcome(states, n1, inventory.ErrPoweredOff) }},
 		{"n2 is destroyed", func() error { return east.Destroy("n2") }, func(states []inventory.State) bool { return w.outcome(states, n2, topology.ErrAbsent) }},
 		{"a Node joins whose VM has come a moment ago", func() error { follow(lateUUID); return create("late", lateUUID) }, is(identity(t, lateUUID), isFound)},

@@ -63,7 +63,7 @@ func TestNothingIsNewerThanVSphere7(t *testing.T) {
 		}
 	}
 	for kind, paths := range map[string][]string{
-		"VirtualMachine":         append(slices.Clone(model.MachineProperties), model.IndexProperties...),
+		"VirtualMachine":         append(slices.Clone(model.VMProperties), model.IndexProperties...),
 		"ClusterComputeResource": {"name", "parent", model.ClusterConfig},
 		"HostSystem":             {"name", "parent", model.FaultDomain, model.HostConnected},
 	} {

@@ -18,9 +18,9 @@ func known(id inventory.Identity, vcenter, moid string) inventory.Identity {
 	return id
 }
 
-func (w *world) moid(machine string) string {
+func (w *world) moid(vm string) string {
 	w.Helper()
-	m, err := w.sim.Machine(machine)
+	m, err := w.sim.VM(vm)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func (w *world) outcome(states []inventory.State, id inventory.Identity, want ..
 	return err != nil
 }
 
-// TestAMachineThatBecomesUnreadable keeps its UUID, in this watch and the next.
-func TestAMachineThatBecomesUnreadable(t *testing.T) {
+// TestAVMThatBecomesUnreadable keeps its UUID, in this watch and the next.
+func TestAVMThatBecomesUnreadable(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, nil)
 	n1, nobody := w.id("n1"), identity(t, stranger)
@@ -88,8 +88,8 @@ func TestAMachineThatBecomesUnreadable(t *testing.T) {
 	}
 }
 
-// TestAMachineThatWasNeverReadable may belong to any Node. A Node's record applies to that Node only.
-func TestAMachineThatWasNeverReadable(t *testing.T) {
+// TestAVMThatWasNeverReadable may belong to any Node. A Node's record applies to that Node only.
+func TestAVMThatWasNeverReadable(t *testing.T) {
 	t.Parallel()
 	w := run(t, twoVCenters, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
 		if err := sim.VCenter("east").SetConnection("n2", "orphaned"); err != nil {
@@ -113,7 +113,7 @@ func TestAMachineThatWasNeverReadable(t *testing.T) {
 		}
 	}
 	doubted("at first")
-	if m := w.fleet.States()[0].Snapshot.Machines[moid]; m == nil || m.Name != "n2" {
+	if m := w.fleet.States()[0].Snapshot.VMs[moid]; m == nil || m.Name != "n2" {
 		t.Errorf("it is not named: %+v", m)
 	}
 	w.restarted()
@@ -151,7 +151,7 @@ vcenters:
 `
 	uuids := map[string]string{}
 	w := run(t, description, slow, func(sim *fleet.Fleet, _ []config.VCenter) {
-		for i, m := range sim.Machines() {
+		for i, m := range sim.VMs() {
 			uuids[m.Name] = identity(t, stranger).UUIDs[0].String()[:34] + string([]byte{'a' + byte(i%6), '0' + byte(i/6)})
 			if err := sim.VCenter("east").SetSummaryUUID(m.Name, uuids[m.Name]); err != nil {
 				t.Fatal(err)

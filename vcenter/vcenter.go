@@ -85,6 +85,6 @@ type spec struct {
 
 // needsRestart reports whether a watch with the previous spec must restart. d is the difference.
 func (s *spec) needsRestart(previous *spec, d config.Effect) bool {
-	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectMachines|config.EffectCalls) ||
+	return d.Has(config.EffectAddress|config.EffectTrust|config.EffectVMs|config.EffectCalls) ||
 		previous.Tags != s.Tags || previous.HostGroups != s.HostGroups || previous.FaultDomains != s.FaultDomains
 }

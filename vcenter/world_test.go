@@ -98,7 +98,7 @@ func (w *world) until(what string, ok func([]inventory.State) bool) {
 }
 
 // find is inventory.Find, and requests checks of homes that are no longer shown.
-func (w *world) find(states []inventory.State, id inventory.Identity) (*inventory.Machine, error) {
+func (w *world) find(states []inventory.State, id inventory.Identity) (*inventory.VM, error) {
 	m, err := inventory.Find(states, id)
 	var not *inventory.NotShown
 	if errors.As(err, &not) {
@@ -107,9 +107,9 @@ func (w *world) find(states []inventory.State, id inventory.Identity) (*inventor
 	return m, err
 }
 
-func (w *world) id(machine string) inventory.Identity {
+func (w *world) id(vm string) inventory.Identity {
 	w.Helper()
-	m, err := w.sim.Machine(machine)
+	m, err := w.sim.VM(vm)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -125,9 +125,9 @@ func identity(t *testing.T, uuid string) inventory.Identity {
 	return inventory.Identity{UUIDs: []inventory.UUID{u}}
 }
 
-func (w *world) found(id inventory.Identity) *inventory.Machine {
+func (w *world) found(id inventory.Identity) *inventory.VM {
 	w.Helper()
-	var m *inventory.Machine
+	var m *inventory.VM
 	w.until(id.String()+" found", func(states []inventory.State) bool {
 		var err error
 		m, err = w.find(states, id)

@@ -134,22 +134,22 @@ func populate(ctx context.Context, t *testing.T, s *stack.Stack) {
 			}
 		})
 	}
-	var machines []fleet.Machine
+	var vms []fleet.VM
 	var zones, labels []string
 	for i, v := range s.Fleet.VCenters() {
-		for _, m := range v.Machines() {
-			machines, zones = append(machines, m), append(zones, fmt.Sprint(i))
+		for _, m := range v.VMs() {
+			vms, zones = append(vms, m), append(zones, fmt.Sprint(i))
 			labels = append(labels, "z"+fmt.Sprint(max(i, 1))) // The first vCenter's Nodes have the labels of the second.
 		}
 	}
-	make32(len(machines), func(i int) error {
-		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: machines[i].Name, Labels: map[string]string{
+	make32(len(vms), func(i int) error {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: vms[i].Name, Labels: map[string]string{
 			v1.LabelTopologyRegion: "r" + zones[i], v1.LabelFailureDomainBetaRegion: "r" + zones[i],
 			v1.LabelTopologyZone: labels[i], v1.LabelFailureDomainBetaZone: labels[i],
 			"topology.csi.vmware.com/region": "r" + zones[i], "topology.csi.vmware.com/zone": "z" + zones[i],
 		}}}
-		n.Spec.ProviderID = machines[i].ProviderID()
-		n.Status.NodeInfo.SystemUUID = machines[i].UUID
+		n.Spec.ProviderID = vms[i].ProviderID()
+		n.Status.NodeInfo.SystemUUID = vms[i].UUID
 		if _, err := client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
 			return err
 		}

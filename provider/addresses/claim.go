@@ -54,7 +54,7 @@ const (
 )
 
 // BackingOf returns a VM's backing for an address of its Node, and the reason in words.
-func BackingOf(m *inventory.Machine, a netip.Addr) (Backing, string) {
+func BackingOf(m *inventory.VM, a netip.Addr) (Backing, string) {
 	switch {
 	case contains(m.Static, a):
 		return Backed, "its VM's metadata contains it"
@@ -95,7 +95,7 @@ func (input *Input) IsOfFamily(a netip.Addr) bool {
 }
 
 // Reported returns the addresses that a VM reports for its Node.
-func Reported(m *inventory.Machine) []netip.Addr {
+func Reported(m *inventory.VM) []netip.Addr {
 	addrs := ofDevices(m.NICs)
 	addrs.add(m.GuestAddress)
 	return addrs

@@ -22,7 +22,7 @@ func formerOf(node *v1.Node) (former []v1.NodeAddress) {
 // Former returns the annotation nodeinfo.KeyFormerAddresses for new addresses. For each type and family it
 // contains the first address that the VM stopped reporting while an interface had none, until the Node gets
 // it back.
-func Former(node *v1.Node, m *inventory.Machine, given []v1.NodeAddress) string {
+func Former(node *v1.Node, m *inventory.VM, given []v1.NodeAddress) string {
 	var parts []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 		for _, family := range []string{"ipv4", "ipv6"} {

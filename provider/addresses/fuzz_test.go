@@ -124,7 +124,7 @@ func generated(data []byte) Input {
 	}
 	networks := []string{"", "blue", "Red", "red", "green", "storage-1"}
 	in := Input{
-		Machine:  inventory.Machine{HostName: []string{"node-1", ""}[next(2)]},
+		VM:       inventory.VM{HostName: []string{"node-1", ""}[next(2)]},
 		Families: [][]string{{"ipv4"}, {"ipv6"}, {"ipv4", "ipv6"}, {"ipv6", "ipv4"}}[next(4)],
 		Rules:    &config.AddressRules{},
 	}

@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 
 func readGolden(t testing.TB, c fixture.Case) Input {
 	t.Helper()
-	in := Input{Machine: inventory.Machine{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, InventoryPath: "/dc1/vm/node-1"}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+	in := Input{VM: inventory.VM{Ref: topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}, InventoryPath: "/dc1/vm/node-1"}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	var names []string
 	for _, f := range c.Sections {
 		names = append(names, f.Name)
@@ -60,7 +60,7 @@ func readGolden(t testing.TB, c fixture.Case) Input {
 			key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			switch f.Name {
 			case "vm":
-				readMachine(t, &in, key, value)
+				readVM(t, &in, key, value)
 			case "rules":
 				readRule(t, &in, key, value)
 			}
@@ -72,7 +72,7 @@ func readGolden(t testing.TB, c fixture.Case) Input {
 	return in
 }
 
-func readMachine(t testing.TB, in *Input, key, value string) {
+func readVM(t testing.TB, in *Input, key, value string) {
 	t.Helper()
 	switch key {
 	case "hostname":
@@ -184,7 +184,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	refused := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
 	input := func() Input {
-		return Input{Machine: inventory.Machine{NICs: nics}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
+		return Input{VM: inventory.VM{NICs: nics}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
 	}
 	in := input()
 	if got, err := Select(in); err != nil || len(got.Addresses) == 0 {
@@ -204,7 +204,7 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 
 // TestAddressWithoutAnInterface is the last resort of an uninitialized Node, unless networks are configured.
 func TestAddressWithoutAnInterface(t *testing.T) {
-	m := inventory.Machine{GuestAddress: netip.MustParseAddr("10.0.0.1")}
+	m := inventory.VM{GuestAddress: netip.MustParseAddr("10.0.0.1")}
 	const provided = "alpha.kubernetes.io/provided-node-ip"
 	waits := func() *v1.Node {
 		return &v1.Node{Spec: v1.NodeSpec{Taints: []v1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: v1.TaintEffectNoSchedule}}}}
@@ -241,13 +241,13 @@ func TestBackingOfWhatIsNotKnown(t *testing.T) {
 	a := netip.MustParseAddr("10.0.0.1")
 	others := []inventory.NIC{{DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.2")}}}
 	for name, c := range map[string]struct {
-		m    inventory.Machine
+		m    inventory.VM
 		want Backing
 	}{
-		"all is known":                 {inventory.Machine{NICs: others}, Unbacked},
-		"a part of the report":         {inventory.Machine{NICs: others, Partial: true}, Unclear},
-		"a part, of a VM that is off":  {inventory.Machine{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
-		"a report that does not count": {inventory.Machine{NICsError: errors.New("x")}, Unclear},
+		"all is known":                 {inventory.VM{NICs: others}, Unbacked},
+		"a part of the report":         {inventory.VM{NICs: others, Partial: true}, Unclear},
+		"a part, of a VM that is off":  {inventory.VM{NICs: others, Partial: true, Power: inventory.PowerOff}, Unbacked},
+		"a report that does not count": {inventory.VM{NICsError: errors.New("x")}, Unclear},
 	} {
 		if got, why := BackingOf(&c.m, a); got != c.want || !strings.HasPrefix(why, "its VM") {
 			t.Errorf("%s: Back(%s) = %d, %q, want %d and a text about \"its VM\"", name, a, got, why, c.want)

@@ -131,7 +131,7 @@ var ErrClaimed = errors.New("address of another Node")
 // Input contains everything that the choice depends on.
 type Input struct {
 	// If Refused is set, the VM has no NICs and its addresses are unknown.
-	inventory.Machine
+	inventory.VM
 	Rules *config.AddressRules
 	// Families contains "ipv4", "ipv6" or both, the preferred family first.
 	Families []string
@@ -160,8 +160,8 @@ type Selection struct {
 }
 
 // For returns the input for a VM and its Node, which may be nil.
-func For(m *inventory.Machine, node *v1.Node, rules *config.AddressRules, families []string) Input {
-	input := Input{Machine: *m, Rules: rules, Families: families}
+func For(m *inventory.VM, node *v1.Node, rules *config.AddressRules, families []string) Input {
+	input := Input{VM: *m, Rules: rules, Families: families}
 	if node != nil {
 		input.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
 		input.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]

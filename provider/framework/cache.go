@@ -49,7 +49,7 @@ func (c *Cache) Watch(factory informers.SharedInformerFactory) {
 	if err := c.shared.SetTransform(slim); err != nil {
 		log.Error(err, "Cannot drop unused fields of Nodes; the cache uses more memory")
 	}
-	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, machineIndex: indexMachines}); err != nil {
+	if err := c.shared.AddIndexers(cache.Indexers{addressIndex: indexAddresses, vmIndex: indexVMs}); err != nil {
 		log.Error(err, "Cannot index Nodes by their addresses and VMs")
 	}
 }
@@ -197,8 +197,8 @@ func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventH
 const (
 	// addressIndex contains the addresses that Nodes claim.
 	addressIndex = "vzones/address"
-	// machineIndex contains each form of a Node's UUID, or its name if it has no UUID.
-	machineIndex = "vzones/vm"
+	// vmIndex contains each form of a Node's UUID, or its name if it has no UUID.
+	vmIndex = "vzones/vm"
 )
 
 // ByAddress returns the Nodes that claim an address, which may be foreign.
@@ -206,8 +206,8 @@ func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 	return c.byIndex(addressIndex, address)
 }
 
-// ByMachine returns the Nodes with one form of a VM's UUID, or with a nodeinfo.NameKey.
-func (c *Cache) ByMachine(key string) ([]*v1.Node, error) { return c.byIndex(machineIndex, key) }
+// ByVM returns the Nodes with one form of a VM's UUID, or with a nodeinfo.NameKey.
+func (c *Cache) ByVM(key string) ([]*v1.Node, error) { return c.byIndex(vmIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {
 	objects, err := c.shared.GetIndexer().ByIndex(index, key)
@@ -236,7 +236,7 @@ func indexAddresses(object any) ([]string, error) {
 	return keys, nil
 }
 
-func indexMachines(object any) ([]string, error) {
+func indexVMs(object any) ([]string, error) {
 	n, ok := object.(*v1.Node)
 	if !ok {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 func TestSlim(t *testing.T) {
 	whole := slimNode("node-1", withProviderID("vsphere://"+uuidA), withSystemUUID(uuidA))
 	whole.Labels = map[string]string{"a": "b"}
-	whole.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
+	whole.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
 	whole.Finalizers = []string{"example.com/f"}
 	whole.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
 	whole.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}

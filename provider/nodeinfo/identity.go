@@ -36,7 +36,7 @@ func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	if err := checkLocation(node); err != nil {
 		return inventory.Identity{}, topology.Errorf(topology.ErrUnknown, "%w", err)
 	}
-	id.Recorded = ParseLocation(node.Annotations[KeyMachine])
+	id.Recorded = ParseLocation(node.Annotations[KeyVM])
 	id.RecordedInstance = parseInstance(node.Annotations[KeyVCenter])
 	id.RecordedVM = parseVM(node.Annotations[KeyInstanceUUID])
 	return id, nil
@@ -56,7 +56,7 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 
 // checkLocation rejects an annotation longer than vzones writes. Ignoring it might delete the Node.
 func checkLocation(node *v1.Node) error {
-	for _, key := range []string{KeyMachine, KeyVCenter, KeyInstanceUUID} {
+	for _, key := range []string{KeyVM, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {
 			return fmt.Errorf("annotation %s has %d bytes, so vzones did not write it: remove it from Node %s", key, n, node.Name)
 		}
@@ -162,8 +162,8 @@ func Scheme(id string) string {
 // IsForeign reports whether a provider ID belongs to another provider.
 func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
 
-// FormatLocation returns the value of the annotation KeyMachine.
-func FormatLocation(machine topology.Ref) string { return machine.VCenter + "/" + machine.ID }
+// FormatLocation returns the value of the annotation KeyVM.
+func FormatLocation(vm topology.Ref) string { return vm.VCenter + "/" + vm.ID }
 
 const (
 	locationMax = 512

@@ -181,7 +181,7 @@ func TestIdentify(t *testing.T) {
 
 // TestRecordOfANode: the location is read once vzones can have written it.
 func TestRecordOfANode(t *testing.T) {
-	recorded := func(n *v1.Node) { n.Annotations = map[string]string{KeyMachine: "east/vm-1", KeyVCenter: "instance"} }
+	recorded := func(n *v1.Node) { n.Annotations = map[string]string{KeyVM: "east/vm-1", KeyVCenter: "instance"} }
 	untainted := func(n *v1.Node) { n.Spec.Taints = nil }
 	for name, c := range map[string]struct {
 		node *v1.Node
@@ -262,7 +262,7 @@ func FuzzAnnotations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, location, instance, vm string) {
 		n := &v1.Node{}
 		n.Spec.ProviderID = "vsphere://" + uuidA
-		n.Annotations = map[string]string{KeyMachine: location, KeyVCenter: instance, KeyInstanceUUID: vm}
+		n.Annotations = map[string]string{KeyVM: location, KeyVCenter: instance, KeyInstanceUUID: vm}
 		id, err := IdentityOf(n)
 		if err != nil {
 			return

@@ -12,8 +12,8 @@ import (
 
 // Keys that vzones writes to Nodes. They must never change.
 const (
-	// KeyMachine annotates the last location of the VM, as vCenter entry, slash, managed object ID.
-	KeyMachine = "vzones/vm"
+	// KeyVM annotates the last location of the VM, as vCenter entry, slash, managed object ID.
+	KeyVM = "vzones/vm"
 	// KeyVCenter annotates the instance UUID of that vCenter.
 	KeyVCenter = "vzones/vcenter"
 	// KeyInstanceUUID annotates the VM's instance UUID.

@@ -45,9 +45,9 @@ func (r *nodeRecord) readinessOf(n *v1.Node, todo *plan.Plan, verdicts []verdict
 	switch {
 	case mayBeForeign(n, d):
 		return r.reportedReadiness(aboutOwner)
-	case states[aboutMachine] == wrong:
-		return r.reportedReadiness(aboutMachine)
-	case d.Machine == nil || todo.Writes():
+	case states[aboutVM] == wrong:
+		return r.reportedReadiness(aboutVM)
+	case d.VM == nil || todo.Writes():
 		return readiness{}
 	case states[aboutPlace] == wrong:
 		return r.reportedReadiness(aboutPlace)

@@ -202,7 +202,7 @@ type placer interface {
 	OtherProvider([]inventory.State, *v1.Node) string
 	Statement(*v1.Node) (inventory.Identity, error)
 
-	Observe([]inventory.State, *v1.Node) *inventory.Machine
+	Observe([]inventory.State, *v1.Node) *inventory.VM
 	Join(*v1.Node) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
@@ -228,7 +228,7 @@ func nodeIn(o any) *v1.Node {
 func (c *Controller) changed(oldObj, newObj any) {
 	old := nodeIn(oldObj)
 	n := nodeIn(newObj)
-	isSameMachine := false
+	isSameVM := false
 	if old != nil && n != nil && old.UID != n.UID {
 		c.changed(old, nil)
 		old = nil
@@ -262,10 +262,10 @@ func (c *Controller) changed(oldObj, newObj any) {
 		if !isRelevant {
 			return
 		}
-		isSameMachine = followKey(c.placer, old) == followKey(c.placer, n)
+		isSameVM = followKey(c.placer, old) == followKey(c.placer, n)
 	}
 	c.queue.AddAfter(item{job: recheckNodes}, gatherDelay)
-	if !isSameMachine {
+	if !isSameVM {
 		c.queue.AddAfter(item{job: followNodes}, gatherDelay)
 	}
 }
@@ -278,7 +278,7 @@ func followKey(p placer, n *v1.Node) string {
 	if err != nil {
 		return ""
 	}
-	return id.MachineKey()
+	return id.VMKey()
 }
 
 func mayAffectOthers(p placer, b, n *v1.Node) bool {

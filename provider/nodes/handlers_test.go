@@ -63,7 +63,7 @@ func TestRelevantChanges(t *testing.T) {
 		"addresses": {func(n *v1.Node) {
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}
 		}, true, true},
-		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-9"} }, false, true},
+		"its location": {func(n *v1.Node) { n.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-9"} }, false, true},
 		"the condition": {func(n *v1.Node) {
 			n.Status.Conditions = append(n.Status.Conditions, report.NewCondition(n, v1.ConditionFalse, "Other", "somebody else wrote it"))
 		}, false, true},

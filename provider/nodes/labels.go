@@ -78,7 +78,7 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *nodeRecord) (*plan.Po
 	defer c.store.Unlock()
 	r.stats.drifting = len(k.drifts) > 0
 	r.stats.resized = len(k.resized) > 0
-	if d.Machine != nil {
+	if d.VM != nil {
 		r.stats.conflicts = l.conflicts.Of(d.Placement)
 	}
 	return policy, todo
@@ -132,9 +132,9 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	if generation := c.passes.generation.Load(); k.askedGeneration != generation+1 {
 		k.askedGeneration = generation + 1
 		if needsNames {
-			c.fleet.ReadTags(d.Machine.Ref.VCenter)
+			c.fleet.ReadTags(d.VM.Ref.VCenter)
 		} else {
-			c.fleet.Probe(d.Machine.Ref.VCenter)
+			c.fleet.Probe(d.VM.Ref.VCenter)
 		}
 	}
 	return false

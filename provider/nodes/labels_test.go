@@ -331,8 +331,8 @@ func (f *fakeSource) resize(nodes ...string) {
 	defer f.mu.Unlock()
 	for _, n := range nodes {
 		p := f.places[n]
-		machine := *p.Machine
-		p.Machine, p.InstanceType = &machine, large
+		vm := *p.VM
+		p.VM, p.InstanceType = &vm, large
 		f.places[n] = p
 	}
 	f.announce()

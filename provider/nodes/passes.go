@@ -29,7 +29,7 @@ const (
 // passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
 	// These are keys of the watched VMs and annotations KeyMachine.
-	machines, locations []string
+	vms, locations []string
 	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show
 	// then.
 	topology *config.Topology
@@ -108,7 +108,7 @@ func (c *Controller) observe(ctx context.Context) {
 				// The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
-		case isFull, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.machine:
+		case isFull, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
 			c.queue.Add(itemOf(n))
 		}
 	}
@@ -126,7 +126,7 @@ func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
 	}
-	return r.machine != nil && !r.labels.isWaiting
+	return r.vm != nil && !r.labels.isWaiting
 }
 
 func (c *Controller) resync() {
@@ -144,7 +144,7 @@ func (c *Controller) resync() {
 // follow leaves changed locations to resync, since new Nodes get theirs at different times.
 func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
-	var machines, locations []string
+	var vms, locations []string
 	for _, n := range nodes {
 		if c.placer.IsForeign(n) {
 			continue
@@ -154,16 +154,16 @@ func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 			continue
 		}
 		ids = append(ids, id)
-		machines = append(machines, id.MachineKey())
+		vms = append(vms, id.VMKey())
 		if id.Recorded.VCenter != "" {
 			locations = append(locations, nodeinfo.FormatLocation(id.Recorded))
 		}
 	}
-	slices.Sort(machines)
+	slices.Sort(vms)
 	slices.Sort(locations)
 	p := &c.passes
-	if !slices.Equal(machines, p.machines) || withLocations && !slices.Equal(locations, p.locations) {
-		p.machines = machines
+	if !slices.Equal(vms, p.vms) || withLocations && !slices.Equal(locations, p.locations) {
+		p.vms = vms
 		p.locations = locations
 		c.fleet.Follow(ids)
 	}

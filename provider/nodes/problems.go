@@ -21,8 +21,8 @@ import (
 
 // The subjects of a Node's problems.
 const (
-	// aboutMachine: the Node stays uninitialized or its VM is uncertain.
-	aboutMachine = "vm"
+	// aboutVM: the Node stays uninitialized or its VM is uncertain.
+	aboutVM = "vm"
 	// aboutOwner: the Node may not be ours.
 	aboutOwner    = "owner"
 	aboutDeletion = "deletion"
@@ -76,37 +76,37 @@ const (
 
 // problemsOf returns the verdicts in the order of their Events. todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
-	verdicts := []verdict{machineOf(n, d), ownerOf(n, d), leftOutOf(d)}
+	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), leftOutOf(d)}
 	if todo != nil {
 		verdicts = append(verdicts, driftOf(n, d, policy, todo, now), typeOf(d, policy, todo, now), placeOf(d, todo), labelOf(d))
 	}
 	return verdicts
 }
 
-func machineProblem(n *v1.Node, d *placement.Decision) error {
-	return cmp.Or(d.MachineErr, nodeinfo.CheckProviderID(n))
+func vmProblem(n *v1.Node, d *placement.Decision) error {
+	return cmp.Or(d.VMErr, nodeinfo.CheckProviderID(n))
 }
 
 func mayBeForeign(n *v1.Node, d *placement.Decision) bool {
-	err := machineProblem(n, d)
+	err := vmProblem(n, d)
 	isFound := !errors.Is(err, topology.ErrAbsent) && !errors.Is(err, topology.ErrUnknown)
 	return n.Spec.ProviderID == "" && !d.WasFound && !isFound && !errors.Is(err, placement.ErrShared)
 }
 
-func machineOf(n *v1.Node, d *placement.Decision) verdict {
-	err := machineProblem(n, d)
+func vmOf(n *v1.Node, d *placement.Decision) verdict {
+	err := vmProblem(n, d)
 	switch {
 	case err == nil:
-		return verdict{about: aboutMachine, state: resolved}
+		return verdict{about: aboutVM, state: resolved}
 	case mayBeForeign(n, d):
-		return verdict{about: aboutMachine, state: dropped}
+		return verdict{about: aboutVM, state: dropped}
 	default:
-		return withoutMachine(n, err, runningBeforeEvent)
+		return withoutVM(n, err, runningBeforeEvent)
 	}
 }
 
-func withoutMachine(n *v1.Node, err error, eventDelay time.Duration) verdict {
-	v := verdict{about: aboutMachine, state: wrong, problem: report.ProblemOf(err), eventDelay: eventDelay}
+func withoutVM(n *v1.Node, err error, eventDelay time.Duration) verdict {
+	v := verdict{about: aboutVM, state: wrong, problem: report.ProblemOf(err), eventDelay: eventDelay}
 	id, idErr := nodeinfo.IdentityOf(n)
 	if errors.Is(err, topology.ErrAbsent) && idErr == nil && len(id.UUIDs) > 0 {
 		v.absent = &id
@@ -116,7 +116,7 @@ func withoutMachine(n *v1.Node, err error, eventDelay time.Duration) verdict {
 
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeForeign(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
-		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.MachineErr), eventDelay: runningBeforeEvent, isSilent: true}
+		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.VMErr), eventDelay: runningBeforeEvent, isSilent: true}
 	}
 	return verdict{about: aboutOwner, state: dropped}
 }
@@ -190,7 +190,7 @@ func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
 	v := verdict{about: aboutPlace, state: wrong, eventDelay: unplacedBeforeEvent}
 	switch {
-	case d.Machine == nil:
+	case d.VM == nil:
 		v.state = interrupted
 		return v
 	case err == nil:

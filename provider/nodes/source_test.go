@@ -85,7 +85,7 @@ func (f *fakeSource) Decide(n *v1.Node) *placement.Decision {
 	d.PlaceErr, d.Err = f.errs[n.Name], f.errs[n.Name]
 	if !ok {
 		err := fmt.Errorf("%w: no answer", topology.ErrUnknown)
-		d.MachineErr, d.PlaceErr, d.Err = err, err, err
+		d.VMErr, d.PlaceErr, d.Err = err, err, err
 	}
 	return &d
 }
@@ -104,10 +104,10 @@ func (f *fakeSource) configure(cfg config.Topology) {
 	f.announce()
 }
 
-func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.Machine {
+func (f *fakeSource) Observe(_ []inventory.State, n *v1.Node) *inventory.VM {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.places[n.Name].Machine
+	return f.places[n.Name].VM
 }
 
 func (f *fakeSource) Subscribe() <-chan struct{} {
@@ -146,7 +146,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 			by.Ref.VCenter = vc
 			placed.Decisions[i].By = &by
 		}
-		f.places[n] = placement.Decision{Machine: &inventory.Machine{Ref: topology.Ref{VCenter: vc, ID: n}}, VCenter: vc, Placement: placed}
+		f.places[n] = placement.Decision{VM: &inventory.VM{Ref: topology.Ref{VCenter: vc, ID: n}}, VCenter: vc, Placement: placed}
 		f.contacts[vc], f.errs[n] = time.Now(), err
 	}
 	f.announce()

@@ -97,7 +97,7 @@ func phaseOf(n *v1.Node, r *nodeRecord) phase {
 type nodeRecord struct {
 	// decision is the last decision, or nil. machine is nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
-	machine  *inventory.Machine
+	vm       *inventory.VM
 	// These are zero unless the Node is announced.
 	metadata       *cloudprovider.InstanceMetadata
 	announcedAt    time.Time

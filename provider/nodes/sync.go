@@ -57,7 +57,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	r.stats.resized = false
 	r.stats.conflicts = nil
 	c.store.Unlock()
-	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutMachine && about != aboutDeletion })
+	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
 	// Read this after Join, so that no refusal based on older facts is missed.
@@ -73,7 +73,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 			r.announcedAt = time.Now()
 			c.nodes.Announce(n)
 		}
-		return c.events.emitVerdicts(ctx, n, r, verdict{about: aboutMachine, state: resolved})
+		return c.events.emitVerdicts(ctx, n, r, verdict{about: aboutVM, state: resolved})
 	}
 	r.metadata = nil
 	if errors.Is(err, placement.ErrQuiet) {
@@ -83,9 +83,9 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 			}
 		}
 	}
-	next := c.events.emitVerdicts(ctx, n, r, withoutMachine(n, err, waitingBeforeEvent))
+	next := c.events.emitVerdicts(ctx, n, r, withoutVM(n, err, waitingBeforeEvent))
 	if c.labels.Load() != nil {
-		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.reportedReadiness(aboutMachine)))
+		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.reportedReadiness(aboutVM)))
 	}
 	return next
 }
@@ -97,7 +97,7 @@ const reannounceDelay = resyncEvery / 2
 func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.metadata = nil
 	d := c.placer.Decide(n)
-	c.storeDecision(n, r, d, d.MachineErr)
+	c.storeDecision(n, r, d, d.VMErr)
 	next := c.writer.annotate(ctx, n, r)
 	l := c.labels.Load()
 	var policy *plan.Policy
@@ -119,7 +119,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord)
 	if l == nil {
 		return next
 	}
-	if d.Machine != nil {
+	if d.VM != nil {
 		next = sooner(next, c.events.emitConflicts(ctx, n, r))
 	}
 	next = sooner(next, c.writeLabels(ctx, l, n, r, todo))
@@ -136,11 +136,11 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 		c.queue.AddAfter(item{job: observeNodes}, max(gatherDelay, c.passes.pause()))
 	}
 	r.decision = d
-	r.machine = d.Machine
+	r.vm = d.VM
 	r.isShared = isShared
 	if err != nil {
 		// This requeues the Node after every change.
-		r.machine = nil
+		r.vm = nil
 	}
 	c.store.Lock()
 	r.node = n

@@ -65,7 +65,7 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.D
 	if len(r.decision.Annotations) > 0 {
 		metadata["annotations"] = r.decision.Annotations
 	}
-	if r.decision.MachineErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
+	if r.decision.VMErr == nil && n.Spec.ProviderID != "" && n.Labels[nodeinfo.KeyInitialized] == "" {
 		metadata["labels"] = map[string]string{nodeinfo.KeyInitialized: "true"}
 	}
 	if len(metadata) == 1 {

@@ -34,7 +34,7 @@ func newClaims(p *Placer, states []inventory.State) *claims {
 	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
 }
 
-func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selection, int, error) {
+func (c *claims) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, int, error) {
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
 	if len(families) == 0 {
@@ -49,7 +49,7 @@ func (c *claims) choose(m *inventory.Machine, node *v1.Node) (addresses.Selectio
 }
 
 // addTo also removes a guest's host name that is another Node's name.
-func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.Node) error {
+func (c *claims) addTo(input *addresses.Input, m *inventory.VM, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c *claims) addTo(input *addresses.Input, m *inventory.Machine, node *v1.No
 
 // claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. Neither a
 // Node with the same VM nor, if the VM reports the address, a younger Node (see isElder) has a claim.
-func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*addresses.Claim, error) {
+func (c *claims) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
 		return nil, topology.Errorf(topology.ErrUnknown, "cannot look up the Nodes with address %s; retrying: %w", a, err)
@@ -106,9 +106,9 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.Machine, node *v1.Node) (*ad
 
 // waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago, and no other
 // Node has it.
-func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.Machine, node *v1.Node) bool {
+func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.VM, node *v1.Node) bool {
 	k := p.memories.Memory(node)
-	if k.confirmedBy.machine == nil {
+	if k.confirmedBy.vm == nil {
 		k.confirm(node, m)
 	}
 	otherClaims := newClaims(p, states)
@@ -137,7 +137,7 @@ func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Add
 	switch {
 	case err == nil && f.state.Err == nil:
 		var backing addresses.Backing
-		backing, why = addresses.BackingOf(f.machine, a)
+		backing, why = addresses.BackingOf(f.vm, a)
 		if backing != addresses.Unclear {
 			return why, backing == addresses.Backed
 		}

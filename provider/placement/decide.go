@@ -29,10 +29,10 @@ var (
 
 // A Decision contains everything known about a Node at one moment. It is immutable.
 type Decision struct {
-	// Machine is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
-	Machine *inventory.Machine
-	// MachineErr is the reason for a nil Machine, or an ErrShared.
-	MachineErr error
+	// VM is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
+	VM *inventory.VM
+	// VMErr is the reason for a nil Machine, or an ErrShared.
+	VMErr error
 	// Shared means that another Node has the VM. Machine is nil if that Node takes precedence.
 	Shared bool
 	// VCenter is the first entry of the VM's vCenter.
@@ -90,7 +90,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		k.names = nameWait{}
 	}
 	loc, err := p.locate(states, node)
-	m := loc.machine
+	m := loc.vm
 	state := loc.state
 	lost := loc.lost
 	d.WasFound = !isJoining && (loc.id.WasFound() || m != nil && lost == nil)
@@ -102,9 +102,9 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
 	d.Shared = loc.sharing.isShared()
-	d.MachineErr = loc.sharing.whyShared()
+	d.VMErr = loc.sharing.whyShared()
 	if len(loc.sharing.earlier) > 0 {
-		return d.fail(d.MachineErr)
+		return d.fail(d.VMErr)
 	}
 	d.vcenterState = state
 	placement, placeErr := p.place(node, &d.Topology.Policy, states, m)
@@ -112,17 +112,17 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, families, addressErr := newClaims(p, states).choose(m, node)
-	for _, why := range []error{d.MachineErr, nodeinfo.CheckProviderID(node), tooOld(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
+	for _, why := range []error{d.VMErr, nodeinfo.CheckProviderID(node), tooOld(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}
 	}
 	if lost != nil && !isJoining {
-		d.MachineErr = lost
+		d.VMErr = lost
 		d.PlaceErr = lost
 		return d
 	}
-	d.Machine = m
+	d.VM = m
 	d.Placement = placement
 	d.PlaceErr = placeErr
 	d.Addresses = chosen
@@ -145,7 +145,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 }
 
 func (d *Decision) fail(err error) *Decision {
-	d.MachineErr = err
+	d.VMErr = err
 	d.PlaceErr = err
 	d.Err = err
 	return d
@@ -204,7 +204,7 @@ func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 	}
 	d, err := p.join(node)
 	if err == nil {
-		p.reservations.add(node, d.Machine.UUID, d.Metadata.NodeAddresses)
+		p.reservations.add(node, d.VM.UUID, d.Metadata.NodeAddresses)
 	}
 	return d, err
 }
@@ -244,8 +244,8 @@ func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMeta
 		}
 	}
 	return &cloudprovider.InstanceMetadata{
-		ProviderID:    nodeinfo.ProviderID(d.Machine.UUID),
-		InstanceType:  instanceType(d.Machine),
+		ProviderID:    nodeinfo.ProviderID(d.VM.UUID),
+		InstanceType:  instanceType(d.VM),
 		NodeAddresses: d.Addresses.Addresses,
 		Region:        d.Placement.Value(topology.LabelRegion),
 		Zone:          d.Placement.Value(topology.LabelZone),
@@ -264,7 +264,7 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 	for _, decision := range d.Placement.Decisions {
 		deciders = append(deciders, decision.Source())
 	}
-	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.Machine.Ref.VCenter, "moid", quote.Plain(d.Machine.Ref.ID),
+	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.VM.Ref.VCenter, "moid", quote.Plain(d.VM.Ref.ID),
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
@@ -284,11 +284,11 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 		return nil, "", nil
 	}
 	d := p.decide(node)
-	if !d.AddressesChange || p.waitsForAddress(d.states, d.Machine, node) {
+	if !d.AddressesChange || p.waitsForAddress(d.states, d.VM, node) {
 		return nil, "", d.AddressErr
 	}
 	p.reservations.add(node, inventory.UUID{}, d.Addresses.Addresses)
-	return d.Addresses.Addresses, addresses.Former(node, d.Machine, d.Addresses.Addresses), nil
+	return d.Addresses.Addresses, addresses.Former(node, d.VM, d.Addresses.Addresses), nil
 }
 
 // IsShutDown reports whether a Node's VM is powered off or suspended.
@@ -305,7 +305,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapshot *inventory.Snapshot) map[string]string {
+func location(states []inventory.State, n *v1.Node, m *inventory.VM, snapshot *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {
 			return nil
@@ -315,7 +315,7 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapsh
 	if nodeinfo.ParseLocation(formatted) != m.Ref {
 		return nil
 	}
-	annotations := map[string]string{nodeinfo.KeyMachine: formatted}
+	annotations := map[string]string{nodeinfo.KeyVM: formatted}
 	if snapshot.Instance != "" {
 		annotations[nodeinfo.KeyVCenter] = snapshot.Instance
 	}
@@ -327,10 +327,10 @@ func location(states []inventory.State, n *v1.Node, m *inventory.Machine, snapsh
 
 // isRecorded accepts another entry of the same vCenter while that entry fails, so that an outage causes no
 // write.
-func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.Machine, snapshot *inventory.Snapshot) bool {
+func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.VM, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())
 	}
 	named := inventory.StateOf(states, id.Recorded.VCenter)
-	return named.VCenter != "" && named.Err != nil && inventory.IsSameMachine(states, m.Ref, id.Recorded, id.RecordedInstance)
+	return named.VCenter != "" && named.Err != nil && inventory.IsSameVM(states, m.Ref, id.Recorded, id.RecordedInstance)
 }

@@ -26,13 +26,13 @@ func isElder(node, other *v1.Node, a netip.Addr) bool {
 }
 
 // elder returns the Node that takes precedence for an address, or nil.
-func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.Node, error) {
+func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, error) {
 	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil
 	}
 	type candidate struct {
-		node    *v1.Node
-		machine *inventory.Machine
+		node *v1.Node
+		vm   *inventory.VM
 	}
 	var elders []candidate
 	for _, reporter := range c.p.reports.reporting(c.states, a) {
@@ -54,7 +54,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 		given, isKnown := c.chosen[e.node.UID]
 		if !isKnown {
 			// After an error the selection is empty.
-			s, _, _ := c.choose(e.machine, e.node)
+			s, _, _ := c.choose(e.vm, e.node)
 			given = s.Addresses
 			c.chosen[e.node.UID] = given
 		}
@@ -67,15 +67,15 @@ func (c *claims) elder(a netip.Addr, m *inventory.Machine, node *v1.Node) (*v1.N
 	return nil, nil
 }
 
-func (c *claims) isOwner(node *v1.Node, m *inventory.Machine) bool {
+func (c *claims) isOwner(node *v1.Node, m *inventory.VM) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
 	}
 	f, err := c.p.lookUp(c.states, node)
-	if err != nil || f.machine.UUID != m.UUID {
+	if err != nil || f.vm.UUID != m.UUID {
 		return false
 	}
-	s, err := c.p.sharingOf(c.states, f.machine, node)
+	s, err := c.p.sharingOf(c.states, f.vm, node)
 	return err == nil && len(s.earlier) == 0
 }
 
@@ -85,10 +85,10 @@ type reports map[string]reported
 type reported struct {
 	// A newer snapshot invalidates machines.
 	snapshot weak.Pointer[inventory.Snapshot]
-	machines map[netip.Addr][]*inventory.Machine
+	vms      map[netip.Addr][]*inventory.VM
 }
 
-func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inventory.Machine) {
+func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inventory.VM) {
 	if len(r) > len(states) {
 		// A vCenter was removed from the configuration.
 		clear(r)
@@ -99,15 +99,15 @@ func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inv
 		}
 		current := weak.Make(s.Snapshot)
 		if r[s.VCenter].snapshot != current {
-			machines := make(map[netip.Addr][]*inventory.Machine, 2*len(s.Snapshot.Machines))
-			for _, m := range s.Snapshot.Machines {
+			vms := make(map[netip.Addr][]*inventory.VM, 2*len(s.Snapshot.VMs))
+			for _, m := range s.Snapshot.VMs {
 				for _, a := range addresses.Reported(m) {
-					machines[a] = append(machines[a], m)
+					vms[a] = append(vms[a], m)
 				}
 			}
-			r[s.VCenter] = reported{current, machines}
+			r[s.VCenter] = reported{current, vms}
 		}
-		found = append(found, r[s.VCenter].machines[a]...)
+		found = append(found, r[s.VCenter].vms[a]...)
 	}
 	return found
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // instanceType has the vSphere CPI's form, so that the label keeps its meaning when vzones takes over.
-func instanceType(m *inventory.Machine) string {
+func instanceType(m *inventory.VM) string {
 	return formatInstanceType(m, cmp.Or(guestOSes[m.GuestID], unknownOS))
 }
 
 // knownInstanceType is empty if the VM's configuration is incomplete.
-func knownInstanceType(m *inventory.Machine) string {
+func knownInstanceType(m *inventory.VM) string {
 	if m.CPUs <= 0 || m.MemoryMB <= 0 || m.GuestID == "" {
 		return ""
 	}
@@ -24,14 +24,14 @@ func knownInstanceType(m *inventory.Machine) string {
 }
 
 // formerInstanceType is the type's name in the vSphere CPI before 1.37, or empty if it is equal.
-func formerInstanceType(m *inventory.Machine) string {
+func formerInstanceType(m *inventory.VM) string {
 	if knownInstanceType(m) == "" || !slices.Contains(namedIn137, m.GuestID) {
 		return ""
 	}
 	return formatInstanceType(m, unknownOS)
 }
 
-func formatInstanceType(m *inventory.Machine, os string) string {
+func formatInstanceType(m *inventory.VM, os string) string {
 	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dgb.os-%s", m.CPUs, m.MemoryMB/1024, os)
 }
 

@@ -31,7 +31,7 @@ func TestInstanceType(t *testing.T) {
 		{8, 16384, "UBUNTU64GUEST", "vsphere-vm.cpu-8.mem-16gb.os-unknown"},
 		{0, 0, "", "vsphere-vm.cpu-0.mem-0gb.os-unknown"},
 	} {
-		if got := instanceType(&inventory.Machine{CPUs: c.cpus, MemoryMB: c.memoryMB, GuestID: c.guest}); got != c.want {
+		if got := instanceType(&inventory.VM{CPUs: c.cpus, MemoryMB: c.memoryMB, GuestID: c.guest}); got != c.want {
 			t.Errorf("%d CPUs, %d MB, %q: %s, want %s", c.cpus, c.memoryMB, c.guest, got, c.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestGuestOSes(t *testing.T) {
 		t.Errorf("the table has %d identifiers, want 151", len(guestOSes))
 	}
 	for id := range guestOSes {
-		for _, problem := range validation.IsValidLabelValue(instanceType(&inventory.Machine{CPUs: 128, MemoryMB: 6 << 20, GuestID: id})) {
+		for _, problem := range validation.IsValidLabelValue(instanceType(&inventory.VM{CPUs: 128, MemoryMB: 6 << 20, GuestID: id})) {
 			t.Errorf("%s: %s", id, problem)
 		}
 	}
@@ -100,7 +100,7 @@ func TestGuestOSesAreTheIncumbents(t *testing.T) {
 		case want.recent:
 			former = "vsphere-vm.cpu-4.mem-8gb.os-unknown"
 		}
-		m := &inventory.Machine{CPUs: 4, MemoryMB: 8192, GuestID: id}
+		m := &inventory.VM{CPUs: 4, MemoryMB: 8192, GuestID: id}
 		if got := knownInstanceType(m); got != "vsphere-vm.cpu-4.mem-8gb.os-"+want.name {
 			t.Errorf("%s: %s, want %s", id, got, want.name)
 		}
@@ -111,7 +111,7 @@ func TestGuestOSesAreTheIncumbents(t *testing.T) {
 }
 
 func TestFormerTypeNeedsAWholeConfiguration(t *testing.T) {
-	for _, m := range []inventory.Machine{{GuestID: "rhel9_64Guest"}, {CPUs: 1, GuestID: "rhel9_64Guest"}, {CPUs: 1, MemoryMB: 1}} {
+	for _, m := range []inventory.VM{{GuestID: "rhel9_64Guest"}, {CPUs: 1, GuestID: "rhel9_64Guest"}, {CPUs: 1, MemoryMB: 1}} {
 		if got := formerInstanceType(&m); got != "" {
 			t.Errorf("%+v: %s", m, got)
 		}

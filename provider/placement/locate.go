@@ -16,10 +16,10 @@ const readyGrace = 2 * time.Minute
 
 type found struct {
 	id inventory.Identity
-	// machine is nil if it is uncertain. lost is the reason why its vCenter does not answer.
-	machine *inventory.Machine
-	state   inventory.State
-	lost    error
+	// vm is nil if it is uncertain. lost is the reason why its vCenter does not answer.
+	vm    *inventory.VM
+	state inventory.State
+	lost  error
 }
 
 type located struct {
@@ -34,7 +34,7 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, e
 	if err = nodeinfo.WithContradiction(node, err); err != nil {
 		return loc, err
 	}
-	loc.sharing, err = p.sharingOf(states, loc.machine, node)
+	loc.sharing, err = p.sharingOf(states, loc.vm, node)
 	return loc, err
 }
 
@@ -44,12 +44,12 @@ func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err e
 	if err != nil {
 		return f, err
 	}
-	f.machine, err = inventory.Find(states, f.id)
+	f.vm, err = inventory.Find(states, f.id)
 	p.AskHome(err)
 	if err != nil {
 		return f, err
 	}
-	f.state = inventory.StateOf(states, f.machine.Ref.VCenter)
+	f.state = inventory.StateOf(states, f.vm.Ref.VCenter)
 	f.lost = f.state.CheckReachable()
 	return f, nil
 }
@@ -62,15 +62,15 @@ func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	} else if k.readyWithoutHome.IsZero() {
 		k.readyWithoutHome = time.Now()
 	}
-	if f.machine == nil || f.lost != nil {
+	if f.vm == nil || f.lost != nil {
 		return
 	}
 	k.seen = true
 	if !nodeinfo.IsUninitialized(node) {
 		k.lastSeen = inventory.LastSeen{
-			VCenter: f.state.VCenter, ID: f.machine.Ref.ID, At: f.state.LastContact, Instance: f.state.Snapshot.Instance, Name: f.machine.Name, VM: f.machine.InstanceUUID,
+			VCenter: f.state.VCenter, ID: f.vm.Ref.ID, At: f.state.LastContact, Instance: f.state.Snapshot.Instance, Name: f.vm.Name, VM: f.vm.InstanceUUID,
 		}
-		k.confirm(node, f.machine)
+		k.confirm(node, f.vm)
 	}
 }
 
@@ -92,7 +92,7 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 
 // Observe returns a Node's VM, or nil if it is uncertain or shared. While the pointer is the same, so is the
 // Node's place.
-func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Machine {
+func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.VM {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	loc, err := p.locate(states, node)
@@ -100,5 +100,5 @@ func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.Mac
 	if err != nil || isLost || loc.sharing.isShared() {
 		return nil
 	}
-	return loc.machine
+	return loc.vm
 }

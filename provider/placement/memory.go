@@ -28,8 +28,8 @@ type Memory struct {
 	// confirmed are the claimed addresses that the VM had when last read.
 	confirmed   []netip.Addr
 	confirmedBy struct {
-		node    *v1.Node
-		machine *inventory.Machine
+		node *v1.Node
+		vm   *inventory.VM
 	}
 	// lost contains when the running VM stopped reporting a claimed address.
 	lost map[netip.Addr]time.Time
@@ -68,12 +68,12 @@ func (w *nameWait) markRead() {
 }
 
 // confirm records which claimed addresses the VM has and lost. An unclear address keeps its state.
-func (k *Memory) confirm(node *v1.Node, m *inventory.Machine) {
-	if k.confirmedBy.node == node && k.confirmedBy.machine == m {
+func (k *Memory) confirm(node *v1.Node, m *inventory.VM) {
+	if k.confirmedBy.node == node && k.confirmedBy.vm == m {
 		return
 	}
 	k.confirmedBy.node = node
-	k.confirmedBy.machine = m
+	k.confirmedBy.vm = m
 	var confirmed []netip.Addr
 	lost := map[netip.Addr]time.Time{}
 	for _, a := range addresses.ClaimedBy(node) {

@@ -16,15 +16,15 @@ import (
 // sharing contains the other Nodes with the same VM; earlier take precedence over node.
 type sharing struct {
 	node           *v1.Node
-	machine        *inventory.Machine
+	vm             *inventory.VM
 	earlier, later []*v1.Node
 }
 
 func (s *sharing) isShared() bool { return len(s.earlier)+len(s.later) > 0 }
 
 // sharingOf returns no Nodes before the Nodes are known, since no Node is initialized then.
-func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node *v1.Node) (sharing, error) {
-	s := sharing{node: node, machine: m}
+func (p *Placer) sharingOf(states []inventory.State, m *inventory.VM, node *v1.Node) (sharing, error) {
+	s := sharing{node: node, vm: m}
 	if !p.nodes.IsStarted() {
 		return s, nil
 	}
@@ -47,14 +47,14 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.Machine, node 
 	return s, nil
 }
 
-func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
+func (p *Placer) namedBy(m *inventory.VM) (nodes []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		if key == "" {
 			continue
 		}
-		named, err := p.nodes.ByMachine(key)
+		named, err := p.nodes.ByVM(key)
 		if err != nil {
 			return nil, err
 		}
@@ -65,12 +65,12 @@ func (p *Placer) namedBy(m *inventory.Machine) (nodes []*v1.Node, err error) {
 
 // mayHave reports whether a VM is or may be a Node's. A Node that names two VMs or matches several cannot be
 // initialized and has none.
-func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.Machine) bool {
+func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.VM) bool {
 	if p.IsForeign(node) {
 		return false
 	}
 	isJoining := nodeinfo.IsUninitialized(node)
-	if p.reservations.get(node.UID).machine == m.UUID {
+	if p.reservations.get(node.UID).vm == m.UUID {
 		return true
 	}
 	if isJoining && nodeinfo.Contradiction(node) != nil {
@@ -92,9 +92,9 @@ func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.M
 
 // compareOwners returns -1 if a takes precedence: a Node that vzones has initialized with the VM, or is
 // initializing, else the older Node. The order survives restarts, and no kubelet can write its inputs.
-func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.Machine) int {
+func (p *Placer) compareOwners(a, b *v1.Node, m *inventory.VM) int {
 	isSettled := func(n *v1.Node) bool {
-		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).machine == m.UUID
+		return n.Labels[nodeinfo.KeyInitialized] != "" || p.reservations.get(n.UID).vm == m.UUID
 	}
 	if isSettled(a) && !isSettled(b) {
 		return -1
@@ -111,7 +111,7 @@ func (s *sharing) whyShared() error {
 	isJoining := nodeinfo.IsUninitialized(s.node)
 	shares := func(others []*v1.Node, came, advice string) error {
 		return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrShared}, "Node %s has the same VM as %s, which came %s: %s%s",
-			name, listNodes(others), came, s.machine.Ref.Located(s.machine.InventoryPath), advice)
+			name, listNodes(others), came, s.vm.Ref.Located(s.vm.InventoryPath), advice)
 	}
 	const remove = "; delete the Node that does not run on this VM; until then "
 	switch {

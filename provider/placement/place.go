@@ -39,7 +39,7 @@ func (b *basis) update(states []inventory.State) {
 }
 
 type placed struct {
-	machine   *inventory.Machine
+	vm        *inventory.VM
 	policy    *topology.Policy
 	basis     string
 	hasCSI    bool
@@ -50,11 +50,11 @@ type placed struct {
 // place returns a Node's placement, which is cached: a VM that changes gets a new pointer. The conflicts
 // include categories that no vCenter shows to the account, and categories and labels that the Node's CSI
 // driver does not see. The caller holds the lock.
-func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.Machine) (topology.Placement, error) {
+func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.VM) (topology.Placement, error) {
 	p.basis.update(states)
 	k := p.memories.Memory(node)
 	csi := nodeinfo.HasCSIDriver(node)
-	if cached := k.placed; cached.machine == m && cached.policy == rules && cached.basis == p.basis.key && cached.hasCSI == csi {
+	if cached := k.placed; cached.vm == m && cached.policy == rules && cached.basis == p.basis.key && cached.hasCSI == csi {
 		return cached.placement, cached.err
 	}
 	policy := *rules
@@ -74,7 +74,7 @@ func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory
 	return placement, err
 }
 
-func categories(states []inventory.State, m *inventory.Machine) (invisible, visible []string) {
+func categories(states []inventory.State, m *inventory.VM) (invisible, visible []string) {
 	if snapshot := inventory.StateOf(states, m.Ref.VCenter).Snapshot; snapshot != nil {
 		return snapshot.InvisibleCategories, snapshot.VisibleCategories
 	}
@@ -104,7 +104,7 @@ func Paths(states []inventory.State, entry string, paths []topology.Path) []topo
 }
 
 // Contenders returns the tags above a VM that could have decided its Node's labels.
-func Contenders(states []inventory.State, policy topology.Policy, m *inventory.Machine) []topology.Contender {
+func Contenders(states []inventory.State, policy topology.Policy, m *inventory.VM) []topology.Contender {
 	policy.Invisible, _ = categories(states, m)
 	return topology.Contenders(policy, Paths(states, m.Ref.VCenter, m.Paths))
 }

@@ -83,7 +83,7 @@ func TestReservationsEnd(t *testing.T) {
 		happens func(*Placer, *memories)
 		// The holders of the two addresses afterwards.
 		one, two string
-		machine  bool
+		vm       bool
 	}{
 		"nothing":         {func(_ *Placer, _ *memories) {}, "a", "a", true},
 		"shows one":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
@@ -102,8 +102,8 @@ func TestReservationsEnd(t *testing.T) {
 				p.reservations.add(aNode("a"), mustUUID(uuidA), both("10.0.0.1", "2001:db8::2"))
 				c.happens(p, m)
 				// This check is first, because reservations.holderOf removes expired reservations.
-				if got := p.reservations.get("uid-a").machine == mustUUID(uuidA); got != c.machine {
-					t.Errorf("the VM is reserved: %t, want %t", got, c.machine)
+				if got := p.reservations.get("uid-a").vm == mustUUID(uuidA); got != c.vm {
+					t.Errorf("the VM is reserved: %t, want %t", got, c.vm)
 				}
 				if got := p.reservations.holderOf(one, aNode("b")); got != c.one {
 					t.Errorf("the first address is %q's, want %q", got, c.one)
@@ -114,7 +114,7 @@ func TestReservationsEnd(t *testing.T) {
 				if p.reservations.holderOf(one, aNode("a")) != "" {
 					t.Error("the Node is refused its own address")
 				}
-				if left := c.one+c.two != "" || c.machine; len(p.reservations.index) > 0 != left {
+				if left := c.one+c.two != "" || c.vm; len(p.reservations.index) > 0 != left {
 					t.Errorf("reserving %v", p.reservations.index)
 				}
 			})
@@ -129,11 +129,11 @@ func withAddress(addresses ...string) func(*v1.Node) {
 
 // twoEntries returns the states of two entries of one vCenter, with a VM that the second shows, and of
 // another vCenter.
-func twoEntries() (states []inventory.State, m *inventory.Machine) {
+func twoEntries() (states []inventory.State, m *inventory.VM) {
 	ref := topology.Ref{VCenter: "second", Type: "VirtualMachine", ID: "vm-1"}
 	datacenter := &topology.Object{Ref: topology.Ref{VCenter: "second", Type: "Datacenter", ID: "datacenter-2"}, Name: "dc", Path: "/dc"}
 	root := &topology.Object{Ref: topology.Ref{VCenter: "second", Type: "Folder", ID: "group-d1"}, Name: "Datacenters", Path: "/"}
-	m = &inventory.Machine{Ref: ref, UUID: inventory.UUID{1}, Paths: []topology.Path{
+	m = &inventory.VM{Ref: ref, UUID: inventory.UUID{1}, Paths: []topology.Path{
 		{Kind: topology.ComputePath, Objects: []*topology.Object{datacenter, root}},
 		{Kind: topology.FolderPath, Objects: []*topology.Object{datacenter, root}},
 	}}
@@ -181,7 +181,7 @@ func TestRecordInAnOutage(t *testing.T) {
 	if !is() {
 		t.Error("is written during an outage")
 	}
-	if got := location(states, aNode("n"), m, states[1].Snapshot); got[nodeinfo.KeyMachine] != "second/vm-1" || got[nodeinfo.KeyVCenter] != "i" {
+	if got := location(states, aNode("n"), m, states[1].Snapshot); got[nodeinfo.KeyVM] != "second/vm-1" || got[nodeinfo.KeyVCenter] != "i" {
 		t.Errorf("a new Node gets %v", got)
 	}
 	for name, change := range map[string]func(*inventory.Identity){
@@ -202,7 +202,7 @@ func TestRecordInAnOutage(t *testing.T) {
 func TestHiddenCategory(t *testing.T) {
 	policy := topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone", Required: true}}, Paths: []topology.PathKind{topology.ComputePath}}
 	host := &topology.Object{Ref: topology.Ref{VCenter: "one", Type: "HostSystem", ID: "host-1"}, Path: "/dc/host/h"}
-	m := &inventory.Machine{Ref: topology.Ref{VCenter: "one", Type: "VirtualMachine", ID: "vm-1"}, Paths: []topology.Path{{Kind: topology.ComputePath, Objects: []*topology.Object{host}}}}
+	m := &inventory.VM{Ref: topology.Ref{VCenter: "one", Type: "VirtualMachine", ID: "vm-1"}, Paths: []topology.Path{{Kind: topology.ComputePath, Objects: []*topology.Object{host}}}}
 	hidden, shown := []string{"zone"}, []string(nil)
 	for _, c := range []struct {
 		// The categories that each vCenter hides.

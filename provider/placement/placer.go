@@ -48,8 +48,8 @@ type Nodes interface {
 	// Get returns the Node of a name. Like the methods below, it includes foreign Nodes.
 	Get(name string) (*v1.Node, error)
 	ByAddress(address string) ([]*v1.Node, error)
-	// ByMachine takes a form of a VM's UUID or a nodeinfo.NameKey.
-	ByMachine(key string) ([]*v1.Node, error)
+	// ByVM takes a form of a VM's UUID or a nodeinfo.NameKey.
+	ByVM(key string) ([]*v1.Node, error)
 }
 
 // A Placer decides about Nodes.

@@ -16,7 +16,7 @@ import (
 // A reservation contains the VM and addresses that a Node does not show yet.
 type reservation struct {
 	node      string
-	machine   inventory.UUID
+	vm        inventory.UUID
 	addresses []netip.Addr
 	madeAt    time.Time
 }
@@ -30,12 +30,12 @@ type reservations struct {
 
 // add reserves addresses, and a VM unless it is zero, until the Node shows them. The caller has held the
 // lock since its first lookup, so a competing Node finds them.
-func (r *reservations) add(node *v1.Node, machine inventory.UUID, addresses []v1.NodeAddress) {
-	if machine == (inventory.UUID{}) {
+func (r *reservations) add(node *v1.Node, vm inventory.UUID, addresses []v1.NodeAddress) {
+	if vm == (inventory.UUID{}) {
 		// The informer may not have the initialized Node yet.
-		machine = r.get(node.UID).machine
+		vm = r.get(node.UID).vm
 	}
-	given := reservation{node: node.Name, machine: machine, madeAt: time.Now()}
+	given := reservation{node: node.Name, vm: vm, madeAt: time.Now()}
 	for _, address := range addresses {
 		if a, err := netip.ParseAddr(address.Address); err == nil {
 			given.addresses = append(given.addresses, a)
@@ -95,11 +95,11 @@ func (r *reservations) show(node *v1.Node) {
 	}
 	left := &k.reserved
 	if !nodeinfo.IsUninitialized(node) {
-		left.machine = inventory.UUID{}
+		left.vm = inventory.UUID{}
 	}
 	shown := addresses.ClaimedBy(node)
 	left.addresses = slices.DeleteFunc(left.addresses, func(a netip.Addr) bool { return slices.Contains(shown, a) })
-	if left.machine == (inventory.UUID{}) && len(left.addresses) == 0 {
+	if left.vm == (inventory.UUID{}) && len(left.addresses) == 0 {
 		delete(r.index, node.UID)
 	}
 }

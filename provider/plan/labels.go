@@ -77,12 +77,12 @@ func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision
 
 // compareType ignores an unknown type and a former name.
 func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
-	if decision.Machine == nil || decision.InstanceType == "" {
+	if decision.VM == nil || decision.InstanceType == "" {
 		return Difference{}, false
 	}
 	d := Difference{
 		Label: LabelType, Want: decision.InstanceType,
-		Source: "the configuration of " + decision.Machine.Ref.Located(decision.Machine.InventoryPath),
+		Source: "the configuration of " + decision.VM.Ref.Located(decision.VM.InventoryPath),
 	}
 	present := 0
 	differs := false

@@ -163,7 +163,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 		// Only labels and the taint that are no longer configured are removed.
 		out.Taint = tainted && p.Drift == config.DriftTaint
 	}
-	if decision.MachineErr == nil && p.Backfill {
+	if decision.VMErr == nil && p.Backfill {
 		out.addLabels(node, decision.NodeLabels)
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]

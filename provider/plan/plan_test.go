@@ -165,7 +165,7 @@ func TestMatrix(t *testing.T) {
 func TestInstanceType(t *testing.T) {
 	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
 	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"
-	decision := &placement.Decision{Machine: &inventory.Machine{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
+	decision := &placement.Decision{VM: &inventory.VM{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
 	for _, c := range []struct{ has, updated, noBackfill []string }{
 		{nil, []string{beta + is, stable + is}, nil},
 		{[]string{stable + is}, []string{beta + is, stable + is}, []string{stable + is}},
@@ -216,7 +216,7 @@ func TestLabelsOfEachNode(t *testing.T) {
 		"lacks all":     {nil, []string{a + "=1", b + "="}, placement.Decision{PlaceErr: errors.New("no tag")}, false},
 		"has others":    {[]string{a + "=2"}, []string{a + "=2", b + "="}, placement.Decision{}, false},
 		"has an empty":  {[]string{a + "=", b + "=x"}, []string{a + "=", b + "=x"}, placement.Decision{}, false},
-		"no VM":         {nil, nil, placement.Decision{MachineErr: topology.ErrUnknown, PlaceErr: topology.ErrUnknown}, false},
+		"no VM":         {nil, nil, placement.Decision{VMErr: topology.ErrUnknown, PlaceErr: topology.ErrUnknown}, false},
 		"no backfill":   {nil, nil, placement.Decision{}, true},
 		"and its place": {nil, []string{a + "=1", b + "=", rack + "=r"}, placement.Decision{Placement: placed.In(rack + "=r")}, false},
 	} {

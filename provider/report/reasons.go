@@ -115,7 +115,7 @@ func ProblemOf(err error) Problem {
 
 // NeverOurs reports whether a Node has no provider ID and no taint, and its VM was never found.
 func NeverOurs(node *v1.Node, d *placement.Decision) bool {
-	err := d.MachineErr
+	err := d.VMErr
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound
 }
 

@@ -45,21 +45,21 @@ func TestCases(t *testing.T) {
 // error. The floor's values are not checked.
 func TestArrivals(t *testing.T) {
 	f := fleettest.Start(t, layout{vcenters: 2, nodes: 8}.description())
-	machines := f.Machines()
-	node := func(m fleet.Machine, zone string) *v1.Node {
+	vms := f.VMs()
+	node := func(m fleet.VM, zone string) *v1.Node {
 		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: map[string]string{v1.LabelTopologyZone: zone}}, Spec: v1.NodeSpec{ProviderID: m.ProviderID()}}
 	}
 	for want, c := range map[string]struct {
 		isFloor bool
 		nodes   []*v1.Node
 	}{
-		"":                  {false, []*v1.Node{node(machines[0], "vc01-dc1-c1"), node(machines[0], "other"), node(machines[1], "vc01-dc1-c2")}},
-		`the zone "floor"`:  {false, []*v1.Node{node(machines[0], "floor")}},
-		"answers nobody":    {true, []*v1.Node{node(machines[7], "floor")}},
-		"1 Nodes are not i": {true, []*v1.Node{node(machines[0], "floor")}},
+		"":                  {false, []*v1.Node{node(vms[0], "vc01-dc1-c1"), node(vms[0], "other"), node(vms[1], "vc01-dc1-c2")}},
+		`the zone "floor"`:  {false, []*v1.Node{node(vms[0], "floor")}},
+		"answers nobody":    {true, []*v1.Node{node(vms[7], "floor")}},
+		"1 Nodes are not i": {true, []*v1.Node{node(vms[0], "floor")}},
 	} {
 		a := &arrivals{done: make(chan struct{}), initialized: map[string]bool{}, isFloor: c.isFloor,
-			waiting: map[string]fleet.Machine{machines[0].Name: machines[0], machines[1].Name: machines[1]}}
+			waiting: map[string]fleet.VM{vms[0].Name: vms[0], vms[1].Name: vms[1]}}
 		for _, n := range c.nodes {
 			a.see(n)
 		}

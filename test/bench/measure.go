@@ -88,15 +88,15 @@ func (b *bench) measure(ctx context.Context, c benchCase) (string, error) {
 // runOnce runs a program until the Nodes of a case are initialized. Nodes of a broken vCenter are
 // registered for the daemon only and not counted, so both programs initialize the same number.
 func (b *bench) runOnce(ctx context.Context, c benchCase, p program) (r reading, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("it took longer than %s", deadline))
+	ctx, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("not finished within %s", deadline))
 	defer cancel()
 	isFloor := p.name == b.floor.name
-	registered := b.stack.Fleet.Machines()
+	registered := b.stack.Fleet.VMs()
 	counted := registered
 	if c.breakVCenter != nil {
 		vcenters := b.stack.Fleet.VCenters()
 		last := vcenters[len(vcenters)-1]
-		counted = counted[:len(counted)-len(last.Machines())]
+		counted = counted[:len(counted)-len(last.VMs())]
 		if isFloor {
 			registered = counted
 		} else {
@@ -157,7 +157,7 @@ func ownCPU() float64 {
 }
 
 // watch waits until the Nodes are initialized and then, in a case at rest, for the time at rest.
-func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *arrivals, counted []fleet.Machine) (r reading, err error) {
+func (b *bench) watch(ctx context.Context, c benchCase, d *stack.Daemon, nodes *arrivals, counted []fleet.VM) (r reading, err error) {
 	began := d.Started
 	if c.joinAfter > 0 {
 		if err := pause(ctx, d, c.joinAfter); err != nil {
@@ -241,7 +241,7 @@ func (b *bench) changeOthers(ctx context.Context, perSecond int) {
 	}
 }
 
-var errEnded = errors.New("the program has ended on its own")
+var errEnded = errors.New("the program exited unexpectedly")
 
 // pause waits until the time has passed, or the program or the context ends.
 func pause(ctx context.Context, d *stack.Daemon, wait time.Duration) error {

@@ -26,16 +26,16 @@ type arrivals struct {
 	wrongValue  error
 
 	mu          sync.Mutex
-	waiting     map[string]fleet.Machine
+	waiting     map[string]fleet.VM
 	initialized map[string]bool // names of Nodes
 	isFloor     bool            // values are constants and not checked
 }
 
 // watchNodes starts a watch and returns after the initial list. The caller must call stop.
-func watchNodes(ctx context.Context, client kubernetes.Interface, machines []fleet.Machine, isFloor bool) (*arrivals, error) {
+func watchNodes(ctx context.Context, client kubernetes.Interface, vms []fleet.VM, isFloor bool) (*arrivals, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.Machine{}, initialized: map[string]bool{}, isFloor: isFloor}
-	for _, m := range machines {
+	a := &arrivals{done: make(chan struct{}), waiting: map[string]fleet.VM{}, initialized: map[string]bool{}, isFloor: isFloor}
+	for _, m := range vms {
 		a.waiting[m.Name] = m
 	}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -86,9 +86,9 @@ func (a *arrivals) see(obj any) {
 	wantZone := zone(m.VCenter, m.Cluster)
 	switch {
 	case !isExpected:
-		a.wrongValue = fmt.Errorf("the Node %s is initialized though its vCenter answers nobody", n.Name)
+		a.wrongValue = fmt.Errorf("Node %s is initialized although its vCenter does not respond", n.Name)
 	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || gotZone != wantZone):
-		a.wrongValue = fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, gotZone, m.ProviderID(), wantZone)
+		a.wrongValue = fmt.Errorf("Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, gotZone, m.ProviderID(), wantZone)
 	}
 	if delete(a.waiting, n.Name); a.wrongValue != nil || isExpected && len(a.waiting) == 0 {
 		close(a.done)
@@ -99,7 +99,7 @@ func (a *arrivals) missing() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for name := range a.waiting {
-		return fmt.Sprintf("%d Nodes are not initialized, %s among them", len(a.waiting), name)
+		return fmt.Sprintf("%d Nodes are not initialized, including %s", len(a.waiting), name)
 	}
 	return "all Nodes are initialized"
 }

@@ -152,9 +152,9 @@ func daemonSet(t *testing.T, c *cluster.Cluster) *appsv1.DaemonSet {
 }
 
 // labeled returns an error for the first Node without the wanted label and provider ID.
-func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func(m fleet.Machine) string) func(ctx context.Context) error {
+func labeled(c *cluster.Cluster, vms []fleet.VM, key string, want func(m fleet.VM) string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		for _, m := range machines {
+		for _, m := range vms {
 			n, err := c.Client().CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -174,9 +174,9 @@ func labeled(c *cluster.Cluster, machines []fleet.Machine, key string, want func
 func TestFromChartToLabeledNode(t *testing.T) {
 	c := start(t)
 	f := fleettest.Start(t, theFleet)
-	machines := f.Machines()
+	vms := f.VMs()
 	var nodes []cluster.NodeSpec
-	for _, m := range machines {
+	for _, m := range vms {
 		nodes = append(nodes, cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID})
 	}
 	if err := c.CreateNodes(t.Context(), nodes); err != nil {
@@ -192,7 +192,7 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	inCluster(t, c, "install", "vzones", chart, "--plain-http", "--values", values(t, operatorValues(f, port, "")))
 	before := daemonSet(t, c)
 	k := runPod(t, c, "kube-system", &before.Spec.Template.Spec)
-	eventually(t, k, "the zones", labeled(c, machines, corev1.LabelTopologyZone, func(m fleet.Machine) string { return m.VCenter + "-a" }))
+	eventually(t, k, "the zones", labeled(c, vms, corev1.LabelTopologyZone, func(m fleet.VM) string { return m.VCenter + "-a" }))
 	container := before.Spec.Template.Spec.Containers[0]
 	if !strings.HasSuffix(container.Image, ":v1.37.5") {
 		t.Errorf("the chart's version is v1.37.5, the image %s", container.Image)
@@ -209,7 +209,7 @@ func TestFromChartToLabeledNode(t *testing.T) {
 	if err := k.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, k, "the further label", labeled(c, machines, "example.com/vcenter", func(m fleet.Machine) string { return m.VCenter }))
+	eventually(t, k, "the further label", labeled(c, vms, "example.com/vcenter", func(m fleet.VM) string { return m.VCenter }))
 
 	if err := k.Stop(); err != nil {
 		t.Error(err)

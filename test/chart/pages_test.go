@@ -159,7 +159,7 @@ func cleanUp(t *testing.T, c *cluster.Cluster) {
 		for _, key := range []string{nodeinfo.DriftTaint, "node.cloudprovider.kubernetes.io/shutdown", othersKey} {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
 		}
-		for _, key := range []string{nodeinfo.KeyMachine, nodeinfo.KeyVCenter, nodeinfo.KeyLabels, nodeinfo.KeyFormerAddresses, othersKey} {
+		for _, key := range []string{nodeinfo.KeyVM, nodeinfo.KeyVCenter, nodeinfo.KeyLabels, nodeinfo.KeyFormerAddresses, othersKey} {
 			metav1.SetMetaDataAnnotation(&n.ObjectMeta, key, "test")
 		}
 		n.Labels[othersKey] = "test"

@@ -57,7 +57,7 @@ func startBare(ctx context.Context) (*stack.Stack, error) {
 }
 
 func (d *demo) registerAll(ctx context.Context) error {
-	if err := d.stack.Register(ctx, d.stack.Fleet.Machines()...); err != nil {
+	if err := d.stack.Register(ctx, d.stack.Fleet.VMs()...); err != nil {
 		return err
 	}
 	role := []byte(`{"metadata":{"labels":{"node-role.kubernetes.io/control-plane":""}}}`)

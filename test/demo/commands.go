@@ -37,36 +37,36 @@ var errExit = errors.New("the demo ends")
 
 func commands() []command {
 	return []command{
-		{name: "status", summary: "shows the Nodes and the last Events of vzones", run: (*console).status},
+		{name: "status", summary: "show the Nodes and the latest Events of vzones", run: (*console).status},
 		{
-			name: "vmotion", args: "VM HOST", summary: "moves a VM to another host of its vCenter", run: (*console).vmotion,
-			expect: "If that is another zone, TopologyDrift after topology.settle. The labels stay.",
+			name: "vmotion", args: "VM HOST", summary: "move a VM to another host of its vCenter", run: (*console).vmotion,
+			expect: "If the host is in another zone: TopologyDrift after topology.settle. The labels stay.",
 		},
 		{
-			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", summary: "gives an object another tag of a category", run: (*console).retag,
-			expect: "Tags are read within 30 s. Then as with vmotion, for all Nodes below the object.",
+			name: "retag", args: "VCENTER OBJECT CATEGORY TAG", summary: "replace an object's tag of a category", run: (*console).retag,
+			expect: "Tags are read within 30 s. Then the same as vmotion, for all Nodes below the object.",
 		},
 		{
-			name: "clone", args: "VM VCENTER", summary: "makes VM-clone there, which runs with the same UUID", run: (*console).clone,
+			name: "clone", args: "VM VCENTER", summary: "create VM-clone in VCENTER and run it with the same UUID", run: (*console).clone,
 			expect: "Ambiguous after 30 s. The labels stay. To undo: destroy VM-clone",
 		},
 		{
-			name: "destroy", args: "VM", summary: "deletes a VM. Its Node is not ready from then on, since its kubelet is gone", run: (*console).destroy,
+			name: "destroy", args: "VM", summary: "delete a VM. Its Node becomes not ready, because its kubelet is gone", run: (*console).destroy,
 			expect: "The Node is deleted within 15 s if every vCenter confirms that it does not have the VM.",
 		},
 		{
-			name: "hang", args: "VCENTER", summary: "lets a vCenter take requests and answer none", run: (*console).hang,
-			expect: "Its Nodes keep what they have, and no Node at all is deleted. VCenterUnreachable within 70 s. To undo: recover VCENTER",
+			name: "hang", args: "VCENTER", summary: "make a vCenter accept requests without responding", run: (*console).hang,
+			expect: "Its Nodes stay unchanged, and no Node of any vCenter is deleted. VCenterUnreachable within 70 s. To undo: recover VCENTER",
 		},
 		{
-			name: "recover", args: "VCENTER", summary: "lets it answer again", run: (*console).recoverVCenter,
-			expect: "What has waited for it goes on within 15 s.",
+			name: "recover", args: "VCENTER", summary: "make it respond again", run: (*console).recoverVCenter,
+			expect: "Pending work resumes within 15 s.",
 		},
 		{
-			name: "join", args: "VCENTER", summary: "makes a VM, whose kubelet registers its Node", run: (*console).join,
-			expect: "The Node has a zone within a second. If its vCenter does not answer, it waits.",
+			name: "join", args: "VCENTER", summary: "create a VM, whose kubelet registers its Node", run: (*console).join,
+			expect: "The Node has a zone within a second, or once its vCenter responds.",
 		},
-		{name: "exit", summary: "ends the demo, as Ctrl-C does", run: func(*console, context.Context, []string) (string, error) { return "", errExit }},
+		{name: "exit", summary: "end the demo, like Ctrl-C", run: func(*console, context.Context, []string) (string, error) { return "", errExit }},
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *console) print(format string, args ...any) { fmt.Fprintf(c.out, format+
 // run runs commands until a command ends the demo, the context is done, or ended is closed. It ignores the
 // end of the input, because there may be no terminal.
 func (c *console) run(ctx context.Context, input io.Reader, ended <-chan struct{}) {
-	c.print("Commands, to be typed here; help explains them: %s\n", names())
+	c.print("Type a command here (help explains them): %s\n", names())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := c.read(ctx, input)
@@ -110,7 +110,7 @@ func (c *console) read(ctx context.Context, input io.Reader) <-chan string {
 			}
 		}
 		if err := scanner.Err(); err != nil {
-			c.print("the input ends here: %v", err)
+			c.print("reading commands: %v", err)
 		}
 	}()
 	return lines
@@ -129,13 +129,13 @@ func (c *console) execute(ctx context.Context, line string) error {
 	list := commands()
 	i := slices.IndexFunc(list, func(cmd command) bool { return cmd.name == words[0] })
 	if i < 0 {
-		c.print("there is no command %q; there are %s", words[0], names())
+		c.print("unknown command %q: use %s", words[0], names())
 		return nil
 	}
 	cmd := &list[i]
 	args := words[1:]
 	if len(args) != len(strings.Fields(cmd.args)) {
-		c.print("%s: it is %q; help explains all commands", cmd.name, cmd.usage())
+		c.print("%s: the usage is %q; help explains all commands", cmd.name, cmd.usage())
 		return nil
 	}
 	result, err := cmd.run(c, ctx, args)
@@ -200,11 +200,11 @@ func (c *console) vmotion(_ context.Context, args []string) (string, error) {
 	if err := v.MoveVM(before.Name, args[1]); err != nil {
 		return "", err
 	}
-	after, err := v.Machine(before.Name)
-	return fmt.Sprintf("vCenter %s: VM %s has moved from %s to %s.", v.Name(), before.Name, place(before), place(after)), err
+	after, err := v.VM(before.Name)
+	return fmt.Sprintf("vCenter %s: VM %s moved from %s to %s.", v.Name(), before.Name, place(before), place(after)), err
 }
 
-func place(m fleet.Machine) string { return "/" + m.Datacenter + "/host/" + m.Cluster + "/" + m.Host }
+func place(m fleet.VM) string { return "/" + m.Datacenter + "/host/" + m.Cluster + "/" + m.Host }
 
 func (c *console) retag(_ context.Context, args []string) (string, error) {
 	v, err := c.vcenter(args[0])
@@ -215,10 +215,10 @@ func (c *console) retag(_ context.Context, args []string) (string, error) {
 	category := args[2]
 	tag := args[3]
 	if categories := []string{regionCategory, zoneCategory}; !slices.Contains(categories, category) {
-		return "", fmt.Errorf("there is no category %q; there are %s", category, strings.Join(categories, ", "))
+		return "", fmt.Errorf("category %q not found: use %s", category, strings.Join(categories, ", "))
 	}
 	err = v.Retag(object, category, tag)
-	return fmt.Sprintf("vCenter %s: %s has the tag %s of category %s, and no other one of it.", v.Name(), object, tag, category), err
+	return fmt.Sprintf("vCenter %s: %s now has the tag %s as its only tag of category %s.", v.Name(), object, tag, category), err
 }
 
 func (c *console) hang(_ context.Context, args []string) (string, error) {
@@ -227,7 +227,7 @@ func (c *console) hang(_ context.Context, args []string) (string, error) {
 		return "", err
 	}
 	v.Hang()
-	return fmt.Sprintf("vCenter %s answers nothing.", v.Name()), nil
+	return fmt.Sprintf("vCenter %s no longer responds.", v.Name()), nil
 }
 
 func (c *console) recoverVCenter(_ context.Context, args []string) (string, error) {
@@ -235,7 +235,7 @@ func (c *console) recoverVCenter(_ context.Context, args []string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("vCenter %s answers.", v.Name()), answer(v) //nolint:contextcheck // it lasts longer than the command
+	return fmt.Sprintf("vCenter %s responds.", v.Name()), answer(v) //nolint:contextcheck // it lasts longer than the command
 }
 
 func (c *console) clone(_ context.Context, args []string) (string, error) {
@@ -252,7 +252,7 @@ func (c *console) clone(_ context.Context, args []string) (string, error) {
 		return "", err
 	}
 	err = v.Create(firstDatacenter, fleet.VMSpec{Name: name, UUID: m.UUID, HostName: &m.HostName})
-	return fmt.Sprintf("vCenter %s has a VM %s with the UUID of %s in vCenter %s. Both run.", v.Name(), name, m.Name, m.VCenter), err
+	return fmt.Sprintf("vCenter %s now has VM %s with the UUID of %s in vCenter %s. Both are running.", v.Name(), name, m.Name, m.VCenter), err
 }
 
 func (c *console) destroy(ctx context.Context, args []string) (string, error) {
@@ -263,17 +263,17 @@ func (c *console) destroy(ctx context.Context, args []string) (string, error) {
 	if err := v.Destroy(m.Name); err != nil {
 		return "", err
 	}
-	gone := fmt.Sprintf("vCenter %s: VM %s is deleted.", v.Name(), m.Name)
-	for _, other := range c.stack.Fleet.Machines() {
+	gone := fmt.Sprintf("vCenter %s: VM %s was deleted.", v.Name(), m.Name)
+	for _, other := range c.stack.Fleet.VMs() {
 		if other.UUID == m.UUID {
-			return fmt.Sprintf("%s %s has the same UUID and runs, so the Node is ready.", gone, other.Name), nil
+			return fmt.Sprintf("%s %s has the same UUID and is running, so the Node is ready.", gone, other.Name), nil
 		}
 	}
 	err = c.stack.Cluster.SetNodeReady(ctx, m.Name, v1.ConditionUnknown)
 	if apierrors.IsNotFound(err) {
 		return gone + " It had no Node.", nil
 	}
-	return gone + " Node " + m.Name + " is not ready, since its kubelet is gone.", err
+	return gone + " Node " + m.Name + " is not ready, because its kubelet is gone.", err
 }
 
 func (c *console) join(ctx context.Context, args []string) (string, error) {
@@ -288,36 +288,36 @@ func (c *console) join(ctx context.Context, args []string) (string, error) {
 	if err := v.Create(firstDatacenter, fleet.VMSpec{Name: name}); err != nil {
 		return "", err
 	}
-	m, err := v.Machine(name)
+	m, err := v.VM(name)
 	if err != nil {
 		return "", err
 	}
 	err = c.stack.Register(ctx, m)
-	return fmt.Sprintf("vCenter %s has a VM %s in %s, and its kubelet has registered the Node.", v.Name(), name, firstDatacenter), err
+	return fmt.Sprintf("vCenter %s now has VM %s in %s, and its kubelet has registered the Node.", v.Name(), name, firstDatacenter), err
 }
 
 func (c *console) vcenter(name string) (*fleet.VCenter, error) {
 	if v := c.stack.Fleet.VCenter(name); v != nil {
 		return v, nil
 	}
-	return nil, fmt.Errorf("there is no vCenter %q; there are %s", name, strings.Join(c.stack.Fleet.Names(), ", "))
+	return nil, fmt.Errorf("vCenter %q not found: use %s", name, strings.Join(c.stack.Fleet.Names(), ", "))
 }
 
-func (c *console) vm(name string) (fleet.Machine, *fleet.VCenter, error) {
+func (c *console) vm(name string) (fleet.VM, *fleet.VCenter, error) {
 	var known []string
-	for _, m := range c.stack.Fleet.Machines() {
+	for _, m := range c.stack.Fleet.VMs() {
 		if m.Name == name {
 			return m, c.stack.Fleet.VCenter(m.VCenter), nil
 		}
 		known = append(known, m.Name)
 	}
-	return fleet.Machine{}, nil, fmt.Errorf("there is no VM %q; there are\n  %s", name, strings.Join(known, "\n  "))
+	return fleet.VM{}, nil, fmt.Errorf("VM %q not found: use\n  %s", name, strings.Join(known, "\n  "))
 }
 
 // checkFree returns an error if any vCenter has a VM with this name, because commands identify VMs by name only.
 func (c *console) checkFree(name string) error {
 	if m, _, err := c.vm(name); err == nil {
-		return fmt.Errorf("vCenter %s has a VM %q already: destroy %s", m.VCenter, name, name)
+		return fmt.Errorf("vCenter %s already has a VM %q: destroy %s", m.VCenter, name, name)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (d *demo) hold(ctx context.Context, daemon *stack.Daemon) (err error) {
 	c.run(ctx, os.Stdin, daemon.Exited())
 	select {
 	case <-daemon.Exited():
-		d.print("The daemon has ended on its own.")
+		d.print("The daemon exited unexpectedly.")
 	default:
 	}
 	return c.release() //nolint:contextcheck // the context is done
@@ -34,13 +34,13 @@ func (d *demo) explain(daemon *stack.Daemon) error {
 	if err := d.writeConfig(); err != nil {
 		return err
 	}
-	d.step("Everything stays up (DEMO_KEEP is set). Ctrl-C ends it. To look around, in another terminal at the same place:")
+	d.step("Everything keeps running (DEMO_KEEP is set) until Ctrl-C. To explore, run in another terminal in the same directory:")
 	d.print(`
   export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
   vzones nodes -c %[1]s/vsphere.yaml
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
-If there is no kubectl: make helm builds bin/tools/kubectl, and status, typed here, shows the same.
+Without kubectl: make helm builds bin/tools/kubectl, and the command status below shows the same.
 The daemon's log is %[2]s.
 `, d.folder, daemon.LogPath())
 	return nil
@@ -62,7 +62,7 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
 	if err := d.writeFiles(ctx); err != nil {
 		return err
 	}
-	d.step("No cloud controller manager runs, so %d Nodes wait. Ctrl-C ends all this. In another terminal, at the same place:", len(d.stack.Fleet.Machines()))
+	d.step("No cloud controller manager is running, so %d Nodes are uninitialized. Ctrl-C stops everything. In another terminal in the same directory:", len(d.stack.Fleet.VMs()))
 	d.print(`
   export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
   vzones check -c %[1]s/vsphere.yaml
@@ -70,21 +70,21 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
   kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
-There is no kubelet and no image: Pods of vzones and of the vSphere CPI are run by this demo, with the
-programs in bin/, and what it prints below says where their logs are, since kubectl logs does not work.
-Other Pods stay Pending. If it prints "operation not permitted" for them, this system restricts user
-namespaces: run the demo as root.
+There are no kubelets and no images: the demo itself runs the Pods of vzones and the vSphere CPI, with
+the programs in bin/. kubectl logs does not work; the paths of the logs are printed below. Other Pods
+stay Pending. If "operation not permitted" is printed for a Pod, this system restricts user namespaces:
+run the demo as root.
 `, d.folder)
 	if _, err := os.Stat(helm); err != nil {
 		d.print("Helm is not built yet: make helm\n")
 	}
 	if _, err := os.Stat(d.folder + "/cpi.yaml"); err != nil {
-		d.print("To begin with the vSphere CPI instead, end this, run make incumbent, and start this again.\n")
+		d.print("To start with the vSphere CPI instead: stop the demo, run make incumbent, and start the demo again.\n")
 	} else {
-		d.print("To begin with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", d.folder)
+		d.print("To start with the vSphere CPI instead: kubectl apply -f %s/cpi.yaml\n", d.folder)
 	}
 	err = d.runPods(ctx)
-	d.step("Stopped the Pods; stops the control plane and removes %s.", d.folder)
+	d.step("Stopped the Pods; stopping the control plane and removing %s.", d.folder)
 	return err
 }
 
@@ -108,7 +108,7 @@ func (d *demo) runPods(ctx context.Context) error {
 func (d *demo) announce() {
 	for _, v := range d.stack.Fleet.VCenters() {
 		v.SetDelay(delay)
-		d.print("          vCenter %-6s https://%s:%d, %d VMs, %d ms a request", v.Name(), v.Host(), v.Port(), len(v.Machines()), delay.Milliseconds())
+		d.print("          vCenter %-6s https://%s:%d, %d VMs, %d ms a request", v.Name(), v.Host(), v.Port(), len(v.VMs()), delay.Milliseconds())
 	}
 	d.print("          API server %s, RBAC on", d.stack.Cluster.AdminConfig().Host)
 }

@@ -32,7 +32,7 @@ const (
 	zoneLabel = "topology.kubernetes.io/zone"
 	migrate   = "docs/how-to/migrate.md"
 	// started is the last line of the demo's output before the first command.
-	started = "Commands, to be typed here"
+	started = "Type a command here"
 )
 
 // inTree is a configuration of the former in-tree provider.
@@ -92,7 +92,7 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(await(zoneLabel))
 	enter(shellBlocks(t, migrate, "### Preview the migration")...)
 	enter(shellBlocks(t, migrate, "### If you deployed the CPI from your own manifest")...)
-	enter(awaitKey("annotations", nodeinfo.KeyMachine))
+	enter(awaitKey("annotations", nodeinfo.KeyVM))
 	enter(shellBlocks(t, migrate, "### Verify the result")...)
 	back := regexp.MustCompile("(?m)^To roll back: `(kubectl .*)`\\.$").FindStringSubmatch(fixture.Page(t, migrate))
 	if back == nil {

@@ -44,7 +44,7 @@ func (d *demo) schedule(ctx context.Context) error {
 	}
 	zones := 0
 	for _, v := range d.stack.Fleet.VCenters() {
-		zones += len(v.Machines()) / 4
+		zones += len(v.VMs()) / 4
 	}
 	if len(perZone) != zones || largest-least > 1 {
 		return fmt.Errorf("the Pods are not spread over %d zones with a skew of at most 1", zones)
@@ -58,7 +58,7 @@ func (d *demo) buildScheduler(ctx context.Context) error {
 	if _, err := cluster.Find(cluster.Scheduler); !errors.Is(err, cluster.ErrNoBinaries) {
 		return err
 	}
-	d.step("Building kube-scheduler, which only the rest of the demo needs")
+	d.step("Building kube-scheduler, needed only for the rest of the demo")
 	cmd := exec.CommandContext(ctx, "make", "bin/controlplane/"+cluster.Scheduler)
 	cmd.Stdout = d.out
 	cmd.Stderr = os.Stderr

@@ -114,7 +114,7 @@ func TestTutorial(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	initial := d.stack.Fleet.Machines()
+	initial := d.stack.Fleet.VMs()
 	daemon, err := d.label(ctx, binary)
 	if err != nil {
 		t.Fatal(err)

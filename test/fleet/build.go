@@ -20,12 +20,12 @@ type inventory struct {
 	reg   *simulator.Registry
 	index int // position of the vCenter in the fleet
 
-	names    map[string][]types.ManagedObjectReference // objects by name, without fillers
-	machines []*machine                                // in the order of the description
-	fillers  []*mo.VirtualMachine
-	made     int // number of VMs created so far
-	dcs      map[string]*datacenter
-	order    []*datacenter
+	names   map[string][]types.ManagedObjectReference // objects by name, without fillers
+	vms     []*simVM                                  // in the order of the description
+	fillers []*mo.VirtualMachine
+	made    int // number of VMs created so far
+	dcs     map[string]*datacenter
+	order   []*datacenter
 
 	// hidden are the objects that the account cannot see; they are not in the registry.
 	// hidings are the active calls of Hide, by the path or name that was given.
@@ -78,7 +78,7 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 	}
 	for _, dc := range b.order {
 		for i := range dc.spec.VMs {
-			if err := b.machinesOf(dc, &dc.spec.VMs[i]); err != nil {
+			if err := b.vmsOf(dc, &dc.spec.VMs[i]); err != nil {
 				return fmt.Errorf("VM %q: %w", dc.spec.VMs[i].Name, err)
 			}
 		}
@@ -291,7 +291,7 @@ func (b *inventory) vapp(parent *simulator.ResourcePool, name string) *simulator
 	return a
 }
 
-func (b *inventory) machinesIn(pool types.ManagedObjectReference) *[]types.ManagedObjectReference {
+func (b *inventory) vmsIn(pool types.ManagedObjectReference) *[]types.ManagedObjectReference {
 	switch p := b.entity(pool).(type) {
 	case *simulator.VirtualApp:
 		return &p.Vm

@@ -19,14 +19,14 @@ func (c *changes) set(name string, val any) {
 }
 
 // apply applies changes to a VM that is not in the registry yet.
-func (m *machine) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
+func (m *simVM) apply(c changes) { mo.ApplyPropertyChange(m.vm, c) }
 
 func (b *inventory) update(obj mo.Reference, c changes) {
 	b.reg.WithLock(b.ctx, obj, func() { b.reg.Update(b.ctx, obj, c) })
 }
 
 // errInVApp returns an error if the VM is in a vApp: moves out of a vApp are not supported.
-func (v *VCenter) errInVApp(m *machine) error {
+func (v *VCenter) errInVApp(m *simVM) error {
 	if m.vm.Parent != nil {
 		return nil
 	}
@@ -34,10 +34,10 @@ func (v *VCenter) errInVApp(m *machine) error {
 }
 
 // change runs f on a VM with the inventory locked.
-func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
+func (v *VCenter) change(vm string, f func(*inventory, *simVM) error) error {
 	v.world.Lock()
 	defer v.world.Unlock()
-	m, err := v.inv.machine(vm)
+	m, err := v.inv.vmNamed(vm)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (v *VCenter) change(vm string, f func(*inventory, *machine) error) error {
 // MoveVM moves a VM to a host, as vMotion does; its managed object ID stays. In another cluster
 // the VM joins the root pool, in another datacenter the VM folder.
 func (v *VCenter) MoveVM(vm, host string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		e, err := b.find(host, "HostSystem")
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (v *VCenter) MoveVM(vm, host string) error {
 
 // UnassignHost makes the vCenter omit the host of a VM.
 func (v *VCenter) UnassignHost(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		var c changes
 		c.set("runtime.host", nil)
 		b.update(m.vm, c)
@@ -112,7 +112,7 @@ func (v *VCenter) MoveHost(host, cluster string) error {
 		b.notifyGroups(oldCluster)
 	}
 	b.update(h, changes{{Name: "parent", Val: newCluster.Self}})
-	for _, m := range b.machines {
+	for _, m := range b.vms {
 		if *m.vm.Summary.Runtime.Host == h.Self && m.vm.Parent != nil {
 			b.update(m.vm, b.toPool(m, b.rootPool(newCluster.Self)))
 		}
@@ -146,12 +146,12 @@ func (v *VCenter) Rename(object, name string) error {
 
 // Destroy deletes a VM.
 func (v *VCenter) Destroy(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.remove(m.vm)
 		if m.secondary != nil {
 			b.remove(m.secondary)
 		}
-		b.machines = slices.DeleteFunc(b.machines, func(o *machine) bool { return o == m })
+		b.vms = slices.DeleteFunc(b.vms, func(o *simVM) bool { return o == m })
 		return nil
 	})
 }
@@ -168,7 +168,7 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	}
 	var c checker
 	taken := c.unique("vms")
-	for _, m := range b.machines {
+	for _, m := range b.vms {
 		taken(m.vm.Name)
 	}
 	c.errs = nil
@@ -179,16 +179,16 @@ func (v *VCenter) Create(datacenter string, vm VMSpec) error {
 	if len(c.errs) > 0 {
 		return fmt.Errorf("fleet: vCenter %q: %w", v.name, c.errs[0])
 	}
-	return b.machinesOf(dc, &vm)
+	return b.vmsOf(dc, &vm)
 }
 
-func (b *inventory) toPool(m *machine, pool *simulator.ResourcePool) changes {
-	simulator.RemoveReference(b.machinesIn(*m.vm.ResourcePool), m.vm.Self)
+func (b *inventory) toPool(m *simVM, pool *simulator.ResourcePool) changes {
+	simulator.RemoveReference(b.vmsIn(*m.vm.ResourcePool), m.vm.Self)
 	pool.Vm = append(pool.Vm, m.vm.Self)
 	return changes{{Name: "resourcePool", Val: pool.Self}}
 }
 
-func (b *inventory) toFolder(m *machine, folder *simulator.Folder) changes {
+func (b *inventory) toFolder(m *simVM, folder *simulator.Folder) changes {
 	simulator.RemoveReference(&b.folderOf(*m.vm.Parent).ChildEntity, m.vm.Self)
 	folder.ChildEntity = append(folder.ChildEntity, m.vm.Self)
 	return changes{{Name: "parent", Val: folder.Self}}

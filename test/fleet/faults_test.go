@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 				t.Helper()
 				cl.CloseIdleConnections() // the first error on a broken connection is a different one
 				cl.rest.CloseIdleConnections()
-				if _, err := cl.read(within(t, d), v.Machines()[0], "config.uuid"); !soap(err) {
+				if _, err := cl.read(within(t, d), v.VMs()[0], "config.uuid"); !soap(err) {
 					t.Errorf("%s: SOAP: %v", when, err)
 				}
 				if _, err := tags.NewManager(cl.rest).ListCategories(within(t, d)); !restful(err) {
@@ -239,12 +239,12 @@ func TestLongPollsEnd(t *testing.T) {
 	}
 }
 
-// TestViewsFollowMachines covers VMs that leave and enter a container, which the simulator's own
+// TestViewsFollowVMs covers VMs that leave and enter a container, which the simulator's own
 // views do not follow.
-func TestViewsFollowMachines(t *testing.T) {
+func TestViewsFollowVMs(t *testing.T) {
 	v, c := start(t)
 	ctx := within(t, time.Minute)
-	m := v.Machines()[0]
+	m := v.VMs()[0]
 	dc, err := v.Reference("/dc1")
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestOutOfSight(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v, cl := start(t)
 			ctx := within(t, time.Minute)
-			m := v.Machines()[0]
+			m := v.VMs()[0]
 			w := cl.watch(t, "config.uuid")
 			check := func(when string, listed, found bool, named, read outcome) {
 				t.Helper()
@@ -356,7 +356,7 @@ func TestTagsOfUnknownObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node := v.Machines()[0].Reference()
+	node := v.VMs()[0].Reference()
 	ask := func(when string, want outcome, refs ...mo.Reference) {
 		t.Helper()
 		if _, err := m.ListAttachedTagsOnObjects(ctx, refs); !want(err) {
@@ -394,7 +394,7 @@ func TestGuests(t *testing.T) {
 			t.Errorf("the update after change %d = %v, %v, want one object", i, got, err)
 		}
 	}
-	m, err := v.Machine("node")
+	m, err := v.VM("node")
 	vm, rerr := c.read(within(t, time.Minute), m, "runtime.powerState")
 	if err != nil || rerr != nil || !slices.Equal(m.IPs, []string{"10.0.0.2", "10.0.0.1"}) || vm.Runtime.PowerState != "" {
 		t.Errorf("the VM has the addresses %q (error %v) and the power state %q (error %v), want 10.0.0.2, 10.0.0.1 and no power state",

@@ -12,7 +12,7 @@ import (
 // is a separate, powered-on VM with the name and the BIOS UUID of the primary; only config.ftInfo
 // differs. Machines omits it, and changes of the primary do not reach it.
 func (v *VCenter) Protect(vm, host string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		if m.secondary != nil {
 			return fmt.Errorf("fleet: vCenter %q: %q has a secondary already", v.name, vm)
 		}
@@ -47,7 +47,7 @@ func (v *VCenter) Protect(vm, host string) error {
 // LosePrimary fails the host of a protected VM: the primary leaves the inventory, and the
 // secondary stays secondary until FailOver.
 func (v *VCenter) LosePrimary(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		if m.secondary == nil {
 			return fmt.Errorf("fleet: vCenter %q: %q has no secondary", v.name, vm)
 		}
@@ -61,7 +61,7 @@ func (v *VCenter) LosePrimary(vm string) error {
 
 // FailOver promotes the secondary that is left after LosePrimary.
 func (v *VCenter) FailOver(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		second, ok := m.vm.Config.FtInfo.(*types.FaultToleranceSecondaryConfigInfo)
 		if !ok {
 			return fmt.Errorf("fleet: vCenter %q: %q is not a secondary", v.name, vm)
@@ -76,7 +76,7 @@ func (v *VCenter) FailOver(vm string) error {
 func (b *inventory) remove(vm *mo.VirtualMachine) {
 	host := b.entity(*vm.Runtime.Host).(*simulator.HostSystem)
 	simulator.RemoveReference(&host.Vm, vm.Self)
-	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
+	simulator.RemoveReference(b.vmsIn(*vm.ResourcePool), vm.Self)
 	if vm.Parent != nil {
 		simulator.RemoveReference(&b.folderOf(*vm.Parent).ChildEntity, vm.Self)
 	}

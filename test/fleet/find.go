@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Machine is a snapshot of a VM.
-type Machine struct {
+// VM is a snapshot of a VM.
+type VM struct {
 	VCenter string
 	Name    string
 	MoID    string // for example vm-42
@@ -30,11 +30,11 @@ type Machine struct {
 }
 
 // ProviderID returns the provider ID of the VM's Node.
-func (m Machine) ProviderID() string { return "vsphere://" + m.UUID }
+func (m VM) ProviderID() string { return "vsphere://" + m.UUID }
 
 // SwappedUUID returns the UUID with the first three fields in the other byte order, as some
 // guests report it.
-func (m Machine) SwappedUUID() string {
+func (m VM) SwappedUUID() string {
 	u := m.UUID
 	if len(u) != 36 {
 		return u
@@ -43,35 +43,35 @@ func (m Machine) SwappedUUID() string {
 }
 
 // Reference returns the managed object reference of the VM.
-func (m Machine) Reference() types.ManagedObjectReference {
+func (m VM) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "VirtualMachine", Value: m.MoID}
 }
 
-// Machines returns the VMs in the order of the description, without fillers.
-func (v *VCenter) Machines() []Machine {
+// VMs returns the VMs in the order of the description, without fillers.
+func (v *VCenter) VMs() []VM {
 	v.world.RLock()
 	defer v.world.RUnlock()
-	machines := make([]Machine, 0, len(v.inv.machines))
-	for _, m := range v.inv.machines {
-		machines = append(machines, v.inv.describe(m))
+	vms := make([]VM, 0, len(v.inv.vms))
+	for _, m := range v.inv.vms {
+		vms = append(vms, v.inv.describe(m))
 	}
-	return machines
+	return vms
 }
 
-// Machine returns the VM with the given name.
-func (v *VCenter) Machine(name string) (Machine, error) {
+// VM returns the VM with the given name.
+func (v *VCenter) VM(name string) (VM, error) {
 	v.world.RLock()
 	defer v.world.RUnlock()
-	m, err := v.inv.machine(name)
+	m, err := v.inv.vmNamed(name)
 	if err != nil {
-		return Machine{}, err
+		return VM{}, err
 	}
 	return v.inv.describe(m), nil
 }
 
-func (b *inventory) describe(m *machine) Machine {
+func (b *inventory) describe(m *simVM) VM {
 	vm := m.vm
-	d := Machine{
+	d := VM{
 		VCenter: b.v.name, Name: vm.Name, MoID: vm.Self.Value, UUID: vm.Config.Uuid, InstanceUUID: vm.Config.InstanceUuid, HostName: vm.Guest.HostName,
 		Path: b.path(vm), PoweredOn: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
 		Template: vm.Config.Template,
@@ -144,12 +144,12 @@ func (b *inventory) find(object string, kinds ...string) (mo.Entity, error) {
 	return nil, fmt.Errorf("fleet: vCenter %q has %d objects named %q; give the path of one", b.v.name, len(found), object)
 }
 
-func (b *inventory) machine(name string) (*machine, error) {
+func (b *inventory) vmNamed(name string) (*simVM, error) {
 	e, err := b.find(name, "VirtualMachine")
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range b.machines {
+	for _, m := range b.vms {
 		if m.vm.Self == e.Reference() {
 			return m, nil
 		}

@@ -63,30 +63,30 @@ func (f *Fleet) VCenter(name string) *VCenter {
 	return nil
 }
 
-// Machines returns the VMs of all vCenters in order, without fillers.
-func (f *Fleet) Machines() []Machine {
-	var machines []Machine
+// VMs returns the VMs of all vCenters in order, without fillers.
+func (f *Fleet) VMs() []VM {
+	var vms []VM
 	for _, v := range f.vcenters {
-		machines = append(machines, v.Machines()...)
+		vms = append(vms, v.VMs()...)
 	}
-	return machines
+	return vms
 }
 
-// Machine returns the VM with the given name. It fails unless exactly one vCenter has such a VM.
-func (f *Fleet) Machine(name string) (Machine, error) {
-	var found []Machine
+// VM returns the VM with the given name. It fails unless exactly one vCenter has such a VM.
+func (f *Fleet) VM(name string) (VM, error) {
+	var found []VM
 	for _, v := range f.vcenters {
-		if m, err := v.Machine(name); err == nil {
+		if m, err := v.VM(name); err == nil {
 			found = append(found, m)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return Machine{}, fmt.Errorf("fleet: no VM %q", name)
+		return VM{}, fmt.Errorf("fleet: no VM %q", name)
 	case 1:
 		return found[0], nil
 	}
-	return Machine{}, fmt.Errorf("fleet: %d vCenters have a VM %q", len(found), name)
+	return VM{}, fmt.Errorf("fleet: %d vCenters have a VM %q", len(found), name)
 }
 
 // Close stops every vCenter, cuts off hanging requests and waits for all goroutines. It may be

@@ -69,7 +69,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 }
 
 // read reads properties of a VM.
-func (c *client) read(ctx context.Context, m Machine, properties ...string) (vm mo.VirtualMachine, err error) {
+func (c *client) read(ctx context.Context, m VM, properties ...string) (vm mo.VirtualMachine, err error) {
 	err = property.DefaultCollector(c.Client.Client).RetrieveOne(ctx, m.Reference(), properties, &vm)
 	return vm, err
 }
@@ -92,8 +92,8 @@ func TestEqualDescriptions(t *testing.T) {
 		t.Error("two vCenters have one instance UUID")
 	}
 	uuids := make(map[string]bool)
-	for i, m := range a.Machines() {
-		other := b.Machines()[i]
+	for i, m := range a.VMs() {
+		other := b.VMs()[i]
 		if m.MoID != other.MoID || m.IPs[0] == other.IPs[0] {
 			t.Errorf("%+v and %+v", m, other)
 		}

@@ -20,7 +20,7 @@ func (v *VCenter) Suspend(vm string) error { return v.power(vm, "suspended") }
 
 // HidePower makes vCenter omit the power state of a VM until the next power operation.
 func (v *VCenter) HidePower(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, changes{
 			{Name: "runtime.powerState", Val: types.VirtualMachinePowerState("")},
 			{Name: "summary.runtime.powerState", Val: types.VirtualMachinePowerState("")},
@@ -30,13 +30,13 @@ func (v *VCenter) HidePower(vm string) error {
 }
 
 func (v *VCenter) power(vm, state string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, powerChanges(m, powerStates[state], m.vm.Guest.HostName))
 		return nil
 	})
 }
 
-func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName string) changes {
+func powerChanges(m *simVM, state types.VirtualMachinePowerState, hostName string) changes {
 	var c changes
 	c.set("runtime.powerState", state)
 	c.set("summary.runtime.powerState", state)
@@ -68,7 +68,7 @@ func powerChanges(m *machine, state types.VirtualMachinePowerState, hostName str
 
 // SetHostName sets the host name that VMware Tools report; "" means no Tools.
 func (v *VCenter) SetHostName(vm, name string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		c := powerChanges(m, m.vm.Runtime.PowerState, name)
 		c.set("guest.hostName", name)
 		c.set("summary.guest.hostName", name)
@@ -79,7 +79,7 @@ func (v *VCenter) SetHostName(vm, name string) error {
 
 // HideNICs makes Tools report the VM's address but no interfaces.
 func (v *VCenter) HideNICs(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, changes{{Name: "guest.net", Val: []types.GuestNicInfo(nil)}})
 		return nil
 	})
@@ -87,7 +87,7 @@ func (v *VCenter) HideNICs(vm string) error {
 
 // SetIPs sets the addresses of the VM's first interface, each as ADDRESS or ADDRESS/BITS.
 func (v *VCenter) SetIPs(vm string, ips ...string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		if len(m.nics) == 0 {
 			return fmt.Errorf("fleet: vCenter %q: VM %q has no interface", v.name, vm)
 		}
@@ -101,7 +101,7 @@ func (v *VCenter) SetIPs(vm string, ips ...string) error {
 // ReverseNICs makes Tools report the interfaces in the opposite order, which can happen after
 // any restart of the guest.
 func (v *VCenter) ReverseNICs(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		m.nics = append([]types.GuestNicInfo(nil), m.nics...) // a response in progress may use the old ones
 		slices.Reverse(m.nics)
 		b.update(m.vm, powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName))
@@ -128,7 +128,7 @@ func (v *VCenter) SetMetadata(vm, text, encoding string) error {
 // SetExtraConfig sets an entry of the VM's extra configuration, such as guestinfo.metadata; ""
 // removes it.
 func (v *VCenter) SetExtraConfig(vm, key, value string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		entries := slices.DeleteFunc(slices.Clone(m.vm.Config.ExtraConfig), func(o types.BaseOptionValue) bool {
 			return o.GetOptionValue().Key == key
 		})
@@ -147,7 +147,7 @@ func extraConfigPath(key string) string { return fmt.Sprintf("config.extraConfig
 
 // Resize changes the number of virtual CPUs and the memory of a VM.
 func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		config := *cmp.Or(m.saved, m.vm.Config)
 		config.Hardware.NumCPU = cpus
 		config.Hardware.MemoryMB = memoryMB
@@ -169,7 +169,7 @@ func (v *VCenter) Resize(vm string, cpus, memoryMB int32) error {
 // SetUUID sets the BIOS UUID, for example to the UUID of another VM, as a clone or a restored VM
 // may have it.
 func (v *VCenter) SetUUID(vm, uuid string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		id := strings.ToLower(uuid)
 		b.update(m.vm, changes{{Name: "config.uuid", Val: id}, {Name: "summary.config.uuid", Val: id}})
 		return nil
@@ -181,7 +181,7 @@ func (v *VCenter) SetUUID(vm, uuid string) error {
 // SetSummaryUUID). The configuration is empty instead of absent because the simulator's search
 // index does not handle a nil one.
 func (v *VCenter) SetConnection(vm, state string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		var c checker
 		c.oneOf("connection", state, "connected", "disconnected", "inaccessible", "orphaned", "invalid")
 		if len(c.errs) > 0 {
@@ -192,7 +192,7 @@ func (v *VCenter) SetConnection(vm, state string) error {
 	})
 }
 
-func (b *inventory) setConnection(m *machine, state string) {
+func (b *inventory) setConnection(m *simVM, state string) {
 	var c changes
 	c.set("runtime.connectionState", types.VirtualMachineConnectionState(state))
 	c.set("summary.runtime.connectionState", types.VirtualMachineConnectionState(state))
@@ -202,7 +202,7 @@ func (b *inventory) setConnection(m *machine, state string) {
 // SetReadable sets whether the VM's configuration can be read. During the first seconds of a
 // clone operation it cannot, although the VM is connected.
 func (v *VCenter) SetReadable(vm string, readable bool) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, m.readable(readable))
 		return nil
 	})
@@ -211,7 +211,7 @@ func (v *VCenter) SetReadable(vm string, readable bool) error {
 // SetSummaryUUID sets the BIOS UUID in the VM's summary, "" for none, without changing its
 // configuration. A vCenter may know only one of the two.
 func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		var c changes
 		c.optional("summary.config.uuid", strings.ToLower(uuid))
 		b.update(m.vm, c)
@@ -221,7 +221,7 @@ func (v *VCenter) SetSummaryUUID(vm, uuid string) error {
 
 // readable returns the property changes of a VM whose configuration becomes readable or
 // unreadable.
-func (m *machine) readable(readable bool) (c changes) {
+func (m *simVM) readable(readable bool) (c changes) {
 	config := m.vm.Config
 	switch {
 	case !readable && m.saved == nil:
@@ -270,7 +270,7 @@ func (c *changes) config(config *types.VirtualMachineConfigInfo) {
 
 // EnableUUID sets disk.enableUUID of a VM as a flag of the virtual hardware.
 func (v *VCenter) EnableUUID(vm string, enabled bool) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		config := *m.vm.Config
 		config.Flags.DiskUuidEnabled = &enabled
 		b.update(m.vm, changes{{Name: "config", Val: &config}})
@@ -280,7 +280,7 @@ func (v *VCenter) EnableUUID(vm string, enabled bool) error {
 
 // StopTools makes a VM's guest run with Tools installed but stopped.
 func (v *VCenter) StopTools(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, changes{
 			{Name: "guest.toolsStatus", Val: types.VirtualMachineToolsStatusToolsNotRunning},
 			{Name: "guest.toolsRunningStatus", Val: string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)},
@@ -291,7 +291,7 @@ func (v *VCenter) StopTools(vm string) error {
 
 // StartTools sets the state in which Tools have started but are still executing scripts.
 func (v *VCenter) StartTools(vm string) error {
-	return v.change(vm, func(b *inventory, m *machine) error {
+	return v.change(vm, func(b *inventory, m *simVM) error {
 		b.update(m.vm, changes{
 			{Name: "guest.toolsRunningStatus", Val: string(types.VirtualMachineToolsRunningStatusGuestToolsExecutingScripts)},
 		})

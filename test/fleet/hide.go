@@ -70,7 +70,7 @@ func (v *VCenter) Show(object string) error {
 		}
 		if vm, ok := e.(*mo.VirtualMachine); ok {
 			host := b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem)
-			pool := b.machinesIn(*vm.ResourcePool)
+			pool := b.vmsIn(*vm.ResourcePool)
 			host.Vm = append(host.Vm, ref)
 			*pool = append(*pool, ref)
 		}
@@ -86,7 +86,7 @@ func (b *inventory) leaveHost(e mo.Entity) {
 		return
 	}
 	simulator.RemoveReference(&b.entity(*vm.Summary.Runtime.Host).(*simulator.HostSystem).Vm, vm.Self)
-	simulator.RemoveReference(b.machinesIn(*vm.ResourcePool), vm.Self)
+	simulator.RemoveReference(b.vmsIn(*vm.ResourcePool), vm.Self)
 }
 
 // below returns an object and all visible objects below it, parents first.

@@ -162,12 +162,12 @@ func (v *VCenter) RestoreHost(host string) error {
 	return v.reach(host, types.HostSystemConnectionStateConnected, "connected")
 }
 
-func (v *VCenter) reach(host string, state types.HostSystemConnectionState, machines string) error {
+func (v *VCenter) reach(host string, state types.HostSystemConnectionState, vms string) error {
 	return v.onHost(host, func(b *inventory, h *simulator.HostSystem, _ *simulator.ClusterComputeResource) error {
 		b.update(h, changes{{Name: "runtime.connectionState", Val: state}})
-		for _, m := range b.machines {
+		for _, m := range b.vms {
 			if *m.vm.Runtime.Host == h.Self {
-				b.setConnection(m, machines)
+				b.setConnection(m, vms)
 			}
 		}
 		return nil

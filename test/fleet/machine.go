@@ -13,7 +13,7 @@ import (
 )
 
 // A machine is a VM of the description; fillers are not.
-type machine struct {
+type simVM struct {
 	vm    *mo.VirtualMachine
 	nics  []types.GuestNicInfo            // interfaces that VMware Tools report while the VM runs
 	saved *types.VirtualMachineConfigInfo // configuration while it is unreadable; otherwise nil
@@ -21,7 +21,7 @@ type machine struct {
 	secondary *mo.VirtualMachine
 }
 
-func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
+func (b *inventory) vmsOf(dc *datacenter, spec *VMSpec) error {
 	folder, err := b.folder(dc.vmFolder, spec.Folder)
 	if err != nil {
 		return err
@@ -35,10 +35,10 @@ func (b *inventory) machinesOf(dc *datacenter, spec *VMSpec) error {
 		if spec.Host != "" {
 			host = c.host(spec.Host)
 		}
-		m := b.newMachine(spec, name)
+		m := b.newVM(spec, name)
 		b.putVM(folder, host, pool, m.vm)
 		b.name(m.vm)
-		b.machines = append(b.machines, m)
+		b.vms = append(b.vms, m)
 		b.made++
 		if err := b.v.attachAll(m.vm.Self, spec.Tags); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, 
 	b.reg.NewEntity(vm)
 	vm.Summary.Vm = &vm.Self
 	host.Vm = append(host.Vm, vm.Self)
-	list := b.machinesIn(ref)
+	list := b.vmsIn(ref)
 	*list = append(*list, vm.Self)
 	if ref.Type == "VirtualApp" {
 		vm.ParentVApp = &ref
@@ -100,9 +100,9 @@ func (b *inventory) putVM(folder *simulator.Folder, host *simulator.HostSystem, 
 	b.reg.PutEntity(folder, vm)
 }
 
-func (b *inventory) newMachine(spec *VMSpec, name string) *machine {
+func (b *inventory) newVM(spec *VMSpec, name string) *simVM {
 	vm := new(mo.VirtualMachine)
-	m := &machine{vm: vm}
+	m := &simVM{vm: vm}
 	id := strings.ToLower(spec.UUID)
 	if id == "" {
 		id = derivedUUID(b.v.name, name)

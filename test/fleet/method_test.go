@@ -38,7 +38,7 @@ func TestMethod(t *testing.T) {
 			t.Errorf("calling the method %q: %v", words, err)
 		}
 	}
-	if m, err := v.Machine("more"); err != nil || m.Host != "b" {
+	if m, err := v.VM("more"); err != nil || m.Host != "b" {
 		t.Errorf("VM(more) = %+v, %v, want a VM on host b", m, err)
 	}
 	for want, words := range map[string][]string{

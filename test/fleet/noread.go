@@ -30,11 +30,11 @@ func (v *VCenter) notifyReadable(ref types.ManagedObjectReference) {
 		v.inv.notifyFaultDomain(o)
 		return
 	}
-	i := slices.IndexFunc(v.inv.machines, func(m *machine) bool { return m.vm.Self == ref })
+	i := slices.IndexFunc(v.inv.vms, func(m *simVM) bool { return m.vm.Self == ref })
 	if i < 0 || v.inv.hidden[ref] != nil {
 		return
 	}
-	m := v.inv.machines[i]
+	m := v.inv.vms[i]
 	c := powerChanges(m, m.vm.Runtime.PowerState, m.vm.Guest.HostName)
 	c.config(m.vm.Config)
 	c.set("config.ftInfo", m.vm.Config.FtInfo)

@@ -154,7 +154,7 @@ func (v *VCenter) blindPoll(r *http.Request) *response {
 			continue
 		}
 		update := types.PropertyFilterUpdate{Filter: ref}
-		for _, m := range v.Machines() {
+		for _, m := range v.VMs() {
 			update.ObjectSet = append(update.ObjectSet, types.ObjectUpdate{
 				Kind: types.ObjectUpdateKindModify, Obj: m.Reference(),
 				MissingSet: []types.MissingProperty{notAuthenticated("config.uuid", m.Reference())},

@@ -128,7 +128,7 @@ func (h *hostile) play(t *testing.T, s *stack.Stack, binary, node string) {
 	defer w.remove("hostile-" + node)
 	time.Sleep(hostileTime / 2)
 	began := time.Now()
-	w.create(cluster.NodeSpec{Name: node, SystemUUID: w.machine(node).UUID}.Node())
+	w.create(cluster.NodeSpec{Name: node, SystemUUID: w.vm(node).UUID}.Node())
 	if err := w.await(timeout, func(nodes map[string]*v1.Node) error {
 		if n := nodes[node]; n == nil || !stack.Initialized(n) || n.Labels[v1.LabelTopologyZone] != "west-a" {
 			return errors.New("it is not initialized in its zone")

@@ -196,7 +196,7 @@ func recordChanges(now, was *v1.Node, gained map[gain]string) {
 // becomes waits until the liar's Node has the expected outcome.
 func (w *world) becomes(k *kubelet, what outcome) error {
 	w.t.Helper()
-	own := w.machine("liar-vm")
+	own := w.vm("liar-vm")
 	is := func(n *v1.Node) error {
 		switch what {
 		case waits, ignored:
@@ -240,7 +240,7 @@ func untouched(n *v1.Node, what outcome) error {
 }
 
 // isOf returns an error unless a Node has the metadata of a VM.
-func isOf(n *v1.Node, m fleet.Machine) error {
+func isOf(n *v1.Node, m fleet.VM) error {
 	if n == nil {
 		return errors.New("its Node is gone")
 	}
@@ -291,7 +291,7 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	if n == nil {
 		return
 	}
-	own := w.machine("liar-vm")
+	own := w.vm("liar-vm")
 	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != ignored {
 		gained[ownZone] = fmt.Sprintf("it has zone %s, and its VM is in west-b", z)
 	}
@@ -302,7 +302,7 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {
 		gained[identity] = "it is initialized as " + id
 	}
-	for _, victim := range []fleet.Machine{runner(w), joiner(w)} {
+	for _, victim := range []fleet.VM{runner(w), joiner(w)} {
 		for _, a := range n.Status.Addresses {
 			if a.Address == victim.IPs[0] {
 				gained[addresses] = fmt.Sprintf("it has the address %s of %s", a.Address, victim.Name)

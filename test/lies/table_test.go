@@ -51,14 +51,14 @@ func systemUUIDs() []lie {
 		return func(w *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = of(w) }
 	}
 	return []lie{
-		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: waits},
-		{about: about, value: "that of a running Node", moments: []moment{running}, send: uuid(func(w *world) string { return w.machine("runs-vm").UUID }), becomes: honest},
-		{about: about, value: "that of a running Node, in the other byte order", moments: []moment{registering}, send: uuid(func(w *world) string { return w.machine("runs-vm").SwappedUUID() }), becomes: waits},
+		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: waits},
+		{about: about, value: "that of a running Node", moments: []moment{running}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: honest},
+		{about: about, value: "that of a running Node, in the other byte order", moments: []moment{registering}, send: uuid(func(w *world) string { return w.vm("runs-vm").SwappedUUID() }), becomes: waits},
 		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, accepted: first()},
 		{about: about, value: "that of a Node that joins later", moments: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
 			about: about, value: "that of a VM that is no Node's", moments: []moment{registering, before},
-			send: uuid(func(w *world) string { return w.machine("spare").UUID }), becomes: impostor,
+			send: uuid(func(w *world) string { return w.vm("spare").UUID }), becomes: impostor,
 			accepted: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
 		{about: about, value: "that of a Node whose VM is unreadable", moments: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
@@ -73,7 +73,7 @@ func providerIDs() []lie {
 	id := func(of func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) { n.Spec.ProviderID = of(w) }
 	}
-	runs := func(w *world) string { return w.machine("runs-vm").ProviderID() }
+	runs := func(w *world) string { return w.vm("runs-vm").ProviderID() }
 	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
 		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: id(runs), becomes: waits},
@@ -81,7 +81,7 @@ func providerIDs() []lie {
 			about: about, value: "that of a running Node, and its system UUID", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = runs(w)
-				n.Status.NodeInfo.SystemUUID = w.machine("runs-vm").UUID
+				n.Status.NodeInfo.SystemUUID = w.vm("runs-vm").UUID
 			}, becomes: waits,
 		},
 		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: id(joins), becomes: waits},
@@ -102,51 +102,51 @@ func annotate(n *v1.Node, key, value string) {
 
 func annotations() []lie {
 	const about = "annotations"
-	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.machine("liar-vm").ProviderID() }
+	own := func(w *world, n *v1.Node) { n.Spec.ProviderID = w.vm("liar-vm").ProviderID() }
 	// at sets the home annotation, which applies with a provider ID or without the taint.
 	long := func(*world) string { return "west/vm-" + strings.Repeat("1", 200<<10) }
 	at := func(where func(w *world) string) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
 			own(w, n)
-			annotate(n, nodeinfo.KeyMachine, where(w))
+			annotate(n, nodeinfo.KeyVM, where(w))
 		}
 	}
-	ghost := func(w *world) string { return "east/" + w.machine("ghost-vm").MoID }
-	machine := "`" + nodeinfo.KeyMachine + "`: "
+	ghost := func(w *world) string { return "east/" + w.vm("ghost-vm").MoID }
+	vm := "`" + nodeinfo.KeyVM + "`: "
 	set := func(key, value string) func(*world, *v1.Node) {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
 	return []lie{
-		{about: about, value: machine + "another's unreadable VM", moments: []moment{registering}, send: at(ghost), becomes: waits},
-		{about: about, value: machine + "another's unreadable VM", moments: []moment{running}, send: at(ghost), becomes: honest},
+		{about: about, value: vm + "another's unreadable VM", moments: []moment{registering}, send: at(ghost), becomes: waits},
+		{about: about, value: vm + "another's unreadable VM", moments: []moment{running}, send: at(ghost), becomes: honest},
 		{
-			about: about, value: machine + "another's unreadable VM, of a Node without a VM", moments: []moment{registering}, homeless: true,
+			about: about, value: vm + "another's unreadable VM, of a Node without a VM", moments: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "vsphere://" + unknownUUID
-				annotate(n, nodeinfo.KeyMachine, ghost(w))
+				annotate(n, nodeinfo.KeyVM, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, value: machine + "another's unreadable VM, with the provider ID of a running Node", moments: []moment{registering},
+			about: about, value: vm + "another's unreadable VM, with the provider ID of a running Node", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
-				n.Spec.ProviderID = w.machine("runs-vm").ProviderID()
-				annotate(n, nodeinfo.KeyMachine, ghost(w))
+				n.Spec.ProviderID = w.vm("runs-vm").ProviderID()
+				annotate(n, nodeinfo.KeyVM, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, value: machine + "an unreadable VM, with the provider ID of a Node that joins later", moments: []moment{registering},
+			about: about, value: vm + "an unreadable VM, with the provider ID of a Node that joins later", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.joiner.ProviderID()
-				annotate(n, nodeinfo.KeyMachine, ghost(w))
+				annotate(n, nodeinfo.KeyVM, ghost(w))
 			}, becomes: waits,
 		},
-		{about: about, value: machine + "that of a running Node", moments: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.machine("runs-vm").MoID }), becomes: honest},
-		{about: about, value: machine + "that of a Node whose VM is gone", moments: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
-		{about: about, value: machine + "none that there is", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
-		{about: about, value: machine + "no managed object ID", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
-		{about: about, value: machine + "of a vCenter that is not configured", moments: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
-		{about: about, value: machine + "200 kB", moments: []moment{registering}, send: at(long), becomes: waits},
-		{about: about, value: machine + "200 kB", moments: []moment{running}, send: at(long), becomes: honest},
+		{about: about, value: vm + "that of a running Node", moments: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.vm("runs-vm").MoID }), becomes: honest},
+		{about: about, value: vm + "that of a Node whose VM is gone", moments: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, value: vm + "none that there is", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
+		{about: about, value: vm + "no managed object ID", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
+		{about: about, value: vm + "of a vCenter that is not configured", moments: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
+		{about: about, value: vm + "200 kB", moments: []moment{registering}, send: at(long), becomes: waits},
+		{about: about, value: vm + "200 kB", moments: []moment{running}, send: at(long), becomes: honest},
 		{about: about, value: "`" + nodeinfo.KeyVCenter + "`: another vCenter", moments: []moment{running}, send: set(nodeinfo.KeyVCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
 		{about: about, value: "`" + nodeinfo.KeyLabels + "`: labels that are not the kubelet's to remove", moments: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
 		{about: about, value: "`--node-ip`: the address of a running Node", moments: []moment{registering}, send: nodeIP(runner), becomes: waits},
@@ -158,10 +158,10 @@ func annotations() []lie {
 }
 
 // runner and joiner return the VMs of victims.
-func runner(w *world) fleet.Machine { return w.machine("runs-vm") }
-func joiner(w *world) fleet.Machine { return w.joiner }
+func runner(w *world) fleet.VM { return w.vm("runs-vm") }
+func joiner(w *world) fleet.VM { return w.joiner }
 
-func nodeIP(of func(*world) fleet.Machine) func(*world, *v1.Node) {
+func nodeIP(of func(*world) fleet.VM) func(*world, *v1.Node) {
 	return func(w *world, n *v1.Node) {
 		annotate(n, cloudproviderapi.AnnotationAlphaProvidedIPAddr, of(w).IPs[0])
 	}
@@ -169,7 +169,7 @@ func nodeIP(of func(*world) fleet.Machine) func(*world, *v1.Node) {
 
 func addressLies() []lie {
 	const about = "addresses"
-	of := func(victim func(*world) fleet.Machine) func(*world, *v1.Node) {
+	of := func(victim func(*world) fleet.VM) func(*world, *v1.Node) {
 		return func(w *world, n *v1.Node) {
 			ip := victim(w).IPs[0]
 			n.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: ip}, {Type: v1.NodeExternalIP, Address: ip}, {Type: v1.NodeHostName, Address: n.Name}}
@@ -232,7 +232,7 @@ func taints() []lie {
 			about: about, value: "not uninitialized, with another's unreadable VM", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
-				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
+				annotate(n, nodeinfo.KeyVM, "east/"+w.vm("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{
@@ -240,7 +240,7 @@ func taints() []lie {
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				n.Status.NodeInfo.SystemUUID = unknownUUID
-				annotate(n, nodeinfo.KeyMachine, "east/"+w.machine("ghost-vm").MoID)
+				annotate(n, nodeinfo.KeyVM, "east/"+w.vm("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{

@@ -87,9 +87,9 @@ type world struct {
 	joins *v1.Node
 	// joiner is the VM whose Node joins during the current lie, and gone the VM of a dying Node.
 	// next is the number of the lie, and dead the remaining destroyed VMs.
-	joiner, gone fleet.Machine
+	joiner, gone fleet.VM
 	next         int
-	dead         []fleet.Machine
+	dead         []fleet.VM
 	lies, began  int
 	// certain means that all VMs are readable and the Node spared does not exist.
 	certain bool
@@ -149,7 +149,7 @@ func (w *world) renew() {
 	if err := w.s.Client.CoreV1().Nodes().DeleteCollection(w.ctx(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.create(cluster.NodeSpec{Name: "runs", SystemUUID: w.machine("runs-vm").UUID}.Node())
+	w.create(cluster.NodeSpec{Name: "runs", SystemUUID: w.vm("runs-vm").UUID}.Node())
 	w.dying()
 	if w.certain {
 		w.begin()
@@ -158,7 +158,7 @@ func (w *world) renew() {
 	spared := cluster.NodeSpec{Name: "spared", SystemUUID: ghostUUID, ProviderID: "vsphere://" + ghostUUID}.Node()
 	// The Node was initialized earlier, with a VM in west.
 	spared.Spec.Taints = nil
-	spared.Annotations = map[string]string{nodeinfo.KeyMachine: "west/vm-4711"}
+	spared.Annotations = map[string]string{nodeinfo.KeyVM: "west/vm-4711"}
 	w.create(spared)
 	if err := w.s.Cluster.SetNodeReady(w.t.Context(), "spared", v1.ConditionUnknown); err != nil {
 		w.t.Fatal(err)
@@ -202,7 +202,7 @@ func (w *world) begin() {
 // advance selects the next victims' VMs.
 func (w *world) advance() {
 	w.t.Helper()
-	w.joiner = w.machine(fmt.Sprintf("joins-%04d", w.next))
+	w.joiner = w.vm(fmt.Sprintf("joins-%04d", w.next))
 	w.gone = w.dead[0]
 	w.dead = w.dead[1:]
 	w.next++
@@ -220,7 +220,7 @@ func (w *world) dying() {
 	}
 	w.dead = nil
 	for i := range left {
-		m := w.machine(fmt.Sprintf("%s-%04d", prefix, i))
+		m := w.vm(fmt.Sprintf("%s-%04d", prefix, i))
 		w.dead = append(w.dead, m)
 		w.create(cluster.NodeSpec{Name: m.Name, SystemUUID: m.UUID}.Node())
 	}
@@ -237,7 +237,7 @@ func (w *world) join(within time.Duration) *v1.Node {
 func (w *world) truthful() *v1.Node {
 	n := w.joins.DeepCopy()
 	n.Spec.ProviderID = w.joiner.ProviderID()
-	n.Annotations[nodeinfo.KeyMachine] = w.joiner.VCenter + "/" + w.joiner.MoID
+	n.Annotations[nodeinfo.KeyVM] = w.joiner.VCenter + "/" + w.joiner.MoID
 	n.Annotations[nodeinfo.KeyInstanceUUID] = w.joiner.InstanceUUID
 	for i, a := range n.Status.Addresses {
 		if n.Status.Addresses[i].Address = w.joiner.IPs[0]; a.Type == v1.NodeHostName {
@@ -249,7 +249,7 @@ func (w *world) truthful() *v1.Node {
 
 // complete reports whether a Node has everything that vzones writes.
 func complete(n *v1.Node) bool {
-	return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] != "" && n.Annotations[nodeinfo.KeyLabels] != "" &&
+	return stack.Initialized(n) && n.Annotations[nodeinfo.KeyVM] != "" && n.Annotations[nodeinfo.KeyLabels] != "" &&
 		slices.ContainsFunc(n.Status.Addresses, func(a v1.NodeAddress) bool { return a.Type == v1.NodeInternalIP })
 }
 
@@ -275,7 +275,7 @@ type kubelet struct {
 
 func (w *world) kubelet(l *lie) *kubelet {
 	w.t.Helper()
-	k := &kubelet{name: l.named, uuid: w.machine("liar-vm").UUID}
+	k := &kubelet{name: l.named, uuid: w.vm("liar-vm").UUID}
 	if k.name == "" {
 		k.name = fmt.Sprintf("liar-%d", w.next-1)
 	}
@@ -304,9 +304,9 @@ func (k *kubelet) node(name string) *v1.Node {
 	return cluster.NodeSpec{Name: name, SystemUUID: k.uuid}.Node()
 }
 
-func (w *world) machine(name string) fleet.Machine {
+func (w *world) vm(name string) fleet.VM {
 	w.t.Helper()
-	m, err := w.s.Fleet.Machine(name)
+	m, err := w.s.Fleet.VM(name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 		key, value, _ := strings.Cut(arg, "=")
 		switch key {
 		case "vm", "provider":
-			m, err := s.Fleet.Machine(value)
+			m, err := s.Fleet.VM(value)
 			ts.Check(err)
 			if key == "vm" {
 				spec.SystemUUID = m.UUID
@@ -54,7 +54,7 @@ func createNode(ts *testscript.TestScript, _ bool, args []string) {
 			label, labelValue, _ := strings.Cut(value, "=")
 			spec.Labels[label] = labelValue
 		default:
-			ts.Fatalf("a Node has no %s here", key)
+			ts.Fatalf("unknown Node property %s", key)
 		}
 	}
 	ctx := bounded(ts)
@@ -89,7 +89,7 @@ func allInitialized(nodes []*v1.Node) bool {
 // hasEvent reports whether vzones has recorded an Event for a Node and the VM of each initialized Node.
 func hasEvent(s *stack.Stack, node string) func([]*v1.Node) bool {
 	return func(nodes []*v1.Node) bool {
-		if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return stack.Initialized(n) && n.Annotations[nodeinfo.KeyMachine] == "" }) {
+		if slices.ContainsFunc(nodes, func(n *v1.Node) bool { return stack.Initialized(n) && n.Annotations[nodeinfo.KeyVM] == "" }) {
 			return false
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), startTime)
@@ -123,7 +123,7 @@ func untilReady(ctx context.Context, d *stack.Daemon) error {
 		}
 		select {
 		case <-d.Exited():
-			return false, errors.New("the daemon has ended")
+			return false, errors.New("the daemon exited")
 		default:
 			return false, nil
 		}
@@ -138,7 +138,7 @@ func untilReady(ctx context.Context, d *stack.Daemon) error {
 func waiting(ts *testscript.TestScript, _ bool, args []string) {
 	uuids := map[string]string{}
 	isEach := len(args) == 0
-	for _, m := range worldOf(ts).fleet.Machines() {
+	for _, m := range worldOf(ts).fleet.VMs() {
 		if uuids[m.Name] = m.UUID; isEach {
 			args = append(args, m.Name)
 		}

@@ -192,24 +192,24 @@ func startStack(ts *testscript.TestScript, _ bool, args []string) {
 func needStack(ts *testscript.TestScript) *stack.Stack {
 	s := worldOf(ts).stack
 	if s == nil {
-		ts.Fatalf("there is no control plane: the script has to begin with stack")
+		ts.Fatalf("no control plane: the script must begin with stack")
 	}
 	return s
 }
 
 func register(ts *testscript.TestScript, _ bool, names []string) {
 	s := needStack(ts)
-	machines := s.Fleet.Machines()
+	vms := s.Fleet.VMs()
 	if len(names) > 0 {
-		machines = nil
+		vms = nil
 		for _, name := range names {
-			m, err := s.Fleet.Machine(name)
+			m, err := s.Fleet.VM(name)
 			ts.Check(err)
-			machines = append(machines, m)
+			vms = append(vms, m)
 		}
 	}
 	ctx := bounded(ts)
-	ts.Check(s.Register(ctx, machines...))
+	ts.Check(s.Register(ctx, vms...))
 }
 
 func daemon(ts *testscript.TestScript, _ bool, args []string) {
@@ -231,7 +231,7 @@ func daemon(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := s.StartDaemon(worldOf(ts).daemon, ts.MkAbs("vsphere.yaml"), flags...)
 	ts.Check(err)
 	if err = untilReady(ctx, d); err == nil {
-		err = s.Watch(ctx, "the daemon has done it", done)
+		err = s.Watch(ctx, "the daemon is done", done)
 	}
 	if _, end := d.Stop(); err == nil {
 		err = end
@@ -253,11 +253,11 @@ func callVCenter(ts *testscript.TestScript, _ bool, args []string) {
 func theVCenter(ts *testscript.TestScript, name string) *fleet.VCenter {
 	f := worldOf(ts).fleet
 	if f == nil {
-		ts.Fatalf("there are no vCenters: the script has to begin with fleet or stack")
+		ts.Fatalf("no vCenters: the script must begin with fleet or stack")
 	}
 	v := f.VCenter(name)
 	if v == nil {
-		ts.Fatalf("there is no vCenter %s", name)
+		ts.Fatalf("unknown vCenter %s", name)
 	}
 	return v
 }
@@ -269,7 +269,7 @@ func countRequests(ts *testscript.TestScript, neg bool, args []string) {
 	v := theVCenter(ts, args[0])
 	limit := number(ts, args[1])
 	if got := v.Total(); got > limit != neg {
-		ts.Fatalf("vCenter %s had %d requests: %v", v.Name(), got, v.Requests())
+		ts.Fatalf("vCenter %s received %d requests: %v", v.Name(), got, v.Requests())
 	}
 }
 

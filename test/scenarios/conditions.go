@@ -53,7 +53,7 @@ func conditions() []conditionKind {
 		}},
 		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
 		{"annotation KEY=VALUE", "the same for an annotation", annotationCheck},
-		{"vm=VM", "the annotation `vzones/vm` names that VM, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", machineCheck},
+		{"vm=VM", "the annotation `vzones/vm` names that VM, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", vmCheck},
 		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
 		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},

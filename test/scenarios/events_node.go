@@ -33,12 +33,12 @@ func nodeCommands() []command {
 		{"node rebuilt NODE VM", "lets the kubelet of another VM take over a Node, as when a VM is rebuilt under its old name: the Node has that VM's system UUID from then on; " +
 			"`none`: the kubelet reports none", func(a *arguments) action {
 			node := a.word("NODE")
-			machine := a.word("VM")
+			vm := a.word("VM")
 			return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
-				var m fleet.Machine
-				if machine != none {
+				var m fleet.VM
+				if vm != none {
 					var err error
-					if m, err = w.machineNamed(machine); err != nil {
+					if m, err = w.vmNamed(vm); err != nil {
 						return err
 					}
 				}
@@ -63,8 +63,8 @@ type registration struct {
 	// made is the Node as created.
 	made *v1.Node
 	// marked is the Node at the last mark, nil without a mark.
-	marked        *v1.Node
-	machinesNamed func(pattern string) ([]fleet.Machine, error)
+	marked   *v1.Node
+	vmsNamed func(pattern string) ([]fleet.VM, error)
 }
 
 func setTaints(taints ...v1.Taint) func(*arguments) action {
@@ -103,18 +103,18 @@ func onNodes(patterns []string, change func(context.Context, *world, string) err
 }
 
 type kubelet struct {
-	swapped, untainted              bool
-	machine, uuid, providerID, node string
-	hostname                        string
-	address                         []string
-	initialized                     bool
-	labels                          map[string]string
+	swapped, untainted         bool
+	vm, uuid, providerID, node string
+	hostname                   string
+	address                    []string
+	initialized                bool
+	labels                     map[string]string
 }
 
 func createNodes(a *arguments) action {
 	k := kubelet{labels: map[string]string{}}
 	var names []string
-	options := map[string]*string{"vm": &k.machine, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "hostname": &k.hostname}
+	options := map[string]*string{"vm": &k.vm, "uuid": &k.uuid, "provider-id": &k.providerID, "node-ip": &k.node, "hostname": &k.hostname}
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
@@ -209,16 +209,16 @@ func bytesIn(size string) (int, error) {
 func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	switch {
 	case k.uuid != "" && k.uuid != none:
-		return w.register(ctx, k, k.spec(name, fleet.Machine{UUID: k.uuid}), "")
-	case k.machine != "":
-		m, err := w.machineNamed(k.machine)
+		return w.register(ctx, k, k.spec(name, fleet.VM{UUID: k.uuid}), "")
+	case k.vm != "":
+		m, err := w.vmNamed(k.vm)
 		if err != nil {
 			return err
 		}
 		return w.register(ctx, k, k.spec(name, m), m.ProviderID())
 	}
-	machines, err := w.machinesNamed(name)
-	for _, m := range machines {
+	vms, err := w.vmsNamed(name)
+	for _, m := range vms {
 		if err = w.register(ctx, k, k.spec(m.Name, m), m.ProviderID()); err != nil {
 			break
 		}
@@ -226,7 +226,7 @@ func (w *world) create(ctx context.Context, name string, k kubelet) error {
 	return err
 }
 
-func (k kubelet) spec(name string, m fleet.Machine) cluster.NodeSpec {
+func (k kubelet) spec(name string, m fleet.VM) cluster.NodeSpec {
 	s := cluster.NodeSpec{Name: name, SystemUUID: m.UUID, ProviderID: k.providerID, ProvidedIP: k.node, Labels: k.labels}
 	if k.swapped {
 		s.SystemUUID = m.SwappedUUID()
@@ -250,7 +250,7 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	if err != nil {
 		return err
 	}
-	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, machinesNamed: w.machinesNamed}
+	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, vmsNamed: w.vmsNamed}
 	return w.awaitNode(ctx, spec.Name, node.UID)
 }
 

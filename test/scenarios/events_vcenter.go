@@ -46,11 +46,11 @@ func vcenterCommands() []command {
 			args := a.rest()
 			a.method(method, append([]string{pattern}, args...))
 			return func(_ context.Context, w *world) error {
-				machines, err := w.machinesNamed(pattern)
+				vms, err := w.vmsNamed(pattern)
 				if err != nil {
 					return err
 				}
-				for _, m := range machines {
+				for _, m := range vms {
 					call, err := fleet.Method(method, append([]string{m.Name}, args...))
 					if err != nil {
 						return err
@@ -93,16 +93,16 @@ func (w *world) trackSessions(v *fleet.VCenter, method string, args []string) {
 	}
 }
 
-// machinesNamed returns the VMs whose name matches a pattern, which may start with a pattern for the vCenter and a
+// vmsNamed returns the VMs whose name matches a pattern, which may start with a pattern for the vCenter and a
 // slash.
-func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
-	var found []fleet.Machine
+func (w *world) vmsNamed(pattern string) ([]fleet.VM, error) {
+	var found []fleet.VM
 	vcenterPattern, name, ok := strings.Cut(pattern, "/")
 	if !ok {
 		vcenterPattern = "*"
 		name = pattern
 	}
-	for _, m := range w.stack.Fleet.Machines() {
+	for _, m := range w.stack.Fleet.VMs() {
 		if matches(vcenterPattern, m.VCenter) && matches(name, m.Name) {
 			found = append(found, m)
 		}
@@ -113,13 +113,13 @@ func (w *world) machinesNamed(pattern string) ([]fleet.Machine, error) {
 	return found, nil
 }
 
-func (w *world) machineNamed(name string) (fleet.Machine, error) {
-	found, err := w.machinesNamed(name)
+func (w *world) vmNamed(name string) (fleet.VM, error) {
+	found, err := w.vmsNamed(name)
 	if err == nil && len(found) > 1 {
 		err = fmt.Errorf("the fleet has %d VMs %q", len(found), name)
 	}
 	if err != nil {
-		return fleet.Machine{}, err
+		return fleet.VM{}, err
 	}
 	return found[0], nil
 }

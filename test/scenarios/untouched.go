@@ -14,34 +14,34 @@ import (
 	"vzones/test/fleet"
 )
 
-const machineKey = "vzones/vm"
+const vmKey = "vzones/vm"
 
 const readyCondition = "vzones/TopologyReady"
 
-func machineCheck(a *arguments, name string) check {
+func vmCheck(a *arguments, name string) check {
 	if name == "" {
 		a.fail("a VM is missing")
 	}
 	return present(func(s state) string {
 		if name == none {
-			return entryIs(s.node.Annotations, "annotation", machineKey, none)
+			return entryIs(s.node.Annotations, "annotation", vmKey, none)
 		}
 		pattern := name
 		if name == "yes" {
 			pattern = "*"
 		}
-		machines, err := s.machinesNamed(pattern)
+		vms, err := s.vmsNamed(pattern)
 		if err != nil {
 			return err.Error()
 		}
 		if name == "yes" {
-			machines = slices.DeleteFunc(machines, func(m fleet.Machine) bool { return m.ProviderID() != s.providerID })
+			vms = slices.DeleteFunc(vms, func(m fleet.VM) bool { return m.ProviderID() != s.providerID })
 		}
-		if len(machines) != 1 {
-			return fmt.Sprintf("the fleet has %d VMs %q", len(machines), name)
+		if len(vms) != 1 {
+			return fmt.Sprintf("the fleet has %d VMs %q", len(vms), name)
 		}
-		want := machines[0].VCenter + "/" + machines[0].MoID
-		is := entryIs(s.node.Annotations, "annotation", machineKey, want)
+		want := vms[0].VCenter + "/" + vms[0].MoID
+		is := entryIs(s.node.Annotations, "annotation", vmKey, want)
 		return unless(is == "", is+", not "+want)
 	})
 }

@@ -28,7 +28,7 @@ const deadID = "vsphere://422e4956-dead-1139-6d72-59cc8f26bc90"
 // deadNode returns a Node whose VM was found before.
 func deadNode(name string) *v1.Node {
 	n := cluster.NodeSpec{Name: name, ProviderID: deadID, SystemUUID: strings.TrimPrefix(deadID, "vsphere://")}.Node()
-	n.Annotations = map[string]string{nodeinfo.KeyMachine: "east/vm-4711"}
+	n.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-4711"}
 	return n
 }
 

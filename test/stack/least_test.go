@@ -20,7 +20,7 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s := w.s
-	if err := s.Register(ctx, s.Fleet.Machines()...); err != nil {
+	if err := s.Register(ctx, s.Fleet.VMs()...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Cluster.CreateNode(ctx, deadNode("gone")); err != nil {

@@ -140,9 +140,9 @@ func (s *Stack) Stop() error {
 
 // Register creates Nodes for VMs, as their kubelets do. Every third reports its UUID in the other byte order, as some
 // guests do.
-func (s *Stack) Register(ctx context.Context, machines ...fleet.Machine) error {
-	specs := make([]cluster.NodeSpec, 0, len(machines))
-	for i, m := range machines {
+func (s *Stack) Register(ctx context.Context, vms ...fleet.VM) error {
+	specs := make([]cluster.NodeSpec, 0, len(vms))
+	for i, m := range vms {
 		uuid := m.UUID
 		if i%3 == 2 {
 			uuid = m.SwappedUUID()

@@ -36,13 +36,13 @@ topology:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range s.Fleet.Machines() {
+	for _, m := range s.Fleet.VMs() {
 		if err := s.Register(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "a complete Node", func(ctx context.Context) (bool, error) {
 			n, err := s.Client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
-			return err == nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[nodeinfo.KeyLabels] == "example.com/row" && n.Annotations[nodeinfo.KeyMachine] != "" &&
+			return err == nil && n.Labels["topology.kubernetes.io/rack"] == "r1" && n.Annotations[nodeinfo.KeyLabels] == "example.com/row" && n.Annotations[nodeinfo.KeyVM] != "" &&
 				slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady && c.Status == v1.ConditionTrue }), err
 		})
 	}
@@ -63,12 +63,12 @@ topology:
 		}
 	}
 	want := []string{"update ", "patch status"}
-	for _, m := range s.Fleet.Machines() {
+	for _, m := range s.Fleet.VMs() {
 		if !slices.Equal(got[m.Name], want) {
 			t.Errorf("Node %s is written %q, want %q", m.Name, got[m.Name], want)
 		}
 	}
-	if n := len(s.Fleet.Machines()); events != n {
+	if n := len(s.Fleet.VMs()); events != n {
 		t.Errorf("%d Events of %d Nodes", events, n)
 	}
 }

@@ -65,7 +65,7 @@ type bystander struct {
 	name              string
 	swapped           bool // the guest reports the system UUID in the other byte order
 	nodeIP            string
-	providerID        func(fleet.Machine) string
+	providerID        func(fleet.VM) string
 	initializedInTree bool   // initialized by the in-tree provider and not again by the CPI
 	gets              string // addresses written by the CPI, if not just the VM's only address
 	unidentified      bool   // vzones cannot identify its VM and leaves the Node alone
@@ -84,11 +84,11 @@ func bystanders() []bystander {
 		{name: "node-ip", nodeIP: "10.0.9.21", gets: "ExternalIP=10.0.9.21 Hostname=node-ip InternalIP=10.0.9.21"},
 		{name: "virtual-first", gets: "ExternalIP=10.0.9.5 Hostname=virtual-first InternalIP=10.0.9.5"},
 		{name: "virtual-last", gets: "ExternalIP=10.0.9.15 Hostname=virtual-last InternalIP=10.0.9.15"},
-		{name: "in-tree", providerID: fleet.Machine.ProviderID},
-		{name: "in-tree-upper", swapped: true, providerID: func(m fleet.Machine) string { return "vsphere://" + strings.ToUpper(m.UUID) }},
-		{name: "in-tree-left", initializedInTree: true, providerID: fleet.Machine.ProviderID},
-		{name: "in-tree-host", initializedInTree: true, unidentified: true, providerID: func(m fleet.Machine) string { return "vsphere://" + m.HostName }},
-		{name: "in-tree-path", initializedInTree: true, unidentified: true, providerID: func(m fleet.Machine) string { return "vsphere:///" + m.Path }},
+		{name: "in-tree", providerID: fleet.VM.ProviderID},
+		{name: "in-tree-upper", swapped: true, providerID: func(m fleet.VM) string { return "vsphere://" + strings.ToUpper(m.UUID) }},
+		{name: "in-tree-left", initializedInTree: true, providerID: fleet.VM.ProviderID},
+		{name: "in-tree-host", initializedInTree: true, unidentified: true, providerID: func(m fleet.VM) string { return "vsphere://" + m.HostName }},
+		{name: "in-tree-path", initializedInTree: true, unidentified: true, providerID: func(m fleet.VM) string { return "vsphere:///" + m.Path }},
 		{name: "guest"},
 		{name: "resized"},
 		{name: "moved"},
@@ -178,7 +178,7 @@ func known(all []bystander) func(*v1.Node) error {
 		nameless[all[i].name] = all[i].unidentified
 	}
 	return func(n *v1.Node) error {
-		if !nameless[n.Name] && (n.Annotations[nodeinfo.KeyMachine] == "" || n.Annotations[nodeinfo.KeyVCenter] == "") {
+		if !nameless[n.Name] && (n.Annotations[nodeinfo.KeyVM] == "" || n.Annotations[nodeinfo.KeyVCenter] == "") {
 			return fmt.Errorf("annotations %v", n.Annotations)
 		}
 		return nil
@@ -236,7 +236,7 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 	}
 	w.until(cpi, "the CPI has given all Nodes what it does", func(n *v1.Node) error {
 		b := wanted[n.Name]
-		m := w.machine(n.Name)
+		m := w.vm(n.Name)
 		region := "east"
 		zone := "east-a"
 		if m.VCenter == "west" {

@@ -140,7 +140,7 @@ func (w *world) stopIncumbent(cpi *stack.Daemon) {
 // register creates a Node as its kubelet does.
 func (w *world) register(b *bystander) {
 	w.t.Helper()
-	m := w.machine(b.name)
+	m := w.vm(b.name)
 	spec := cluster.NodeSpec{Name: b.name, SystemUUID: m.UUID, ProvidedIP: b.nodeIP}
 	if b.swapped {
 		spec.SystemUUID = m.SwappedUUID()
@@ -166,9 +166,9 @@ func (w *world) register(b *bystander) {
 	}
 }
 
-func (w *world) machine(name string) fleet.Machine {
+func (w *world) vm(name string) fleet.VM {
 	w.t.Helper()
-	m, err := w.s.Fleet.Machine(name)
+	m, err := w.s.Fleet.VM(name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

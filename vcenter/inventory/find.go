@@ -11,7 +11,7 @@ import (
 //   - topology.ErrAmbiguous: several VMs match equally well.
 //   - topology.ErrUnknown: a vCenter was not read completely, or the VM's details cannot be read.
 //   - topology.ErrAbsent: every vCenter was read completely, and none has the VM. Snapshots may be seconds old.
-func Find(states []State, id Identity) (*Machine, error) {
+func Find(states []State, id Identity) (*VM, error) {
 	found, err := find(states, id, forPlacement)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func find(states []State, id Identity, purpose searchPurpose) (match, error) {
 
 func detailsPending(states []State, m match) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
-		return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: %w", m, err)
+		return topology.Errorf(topology.ErrUnknown, "the details of %s are not yet read: %w", m, err)
 	}
-	return topology.Errorf(topology.ErrUnknown, "the details of %s are not read yet: they are read next", m)
+	return topology.Errorf(topology.ErrUnknown, "the details of %s are not yet read: they are read next", m)
 }
 
 // findByName requires a match that is unique across all vCenters. A guest can report any host name, so a match
@@ -90,7 +90,7 @@ func findByName(states []State, id Identity) (match, error) {
 			}
 		}
 	}
-	found = onePerMachine(states, found)
+	found = onePerVM(states, found)
 	switch len(found) {
 	case 0:
 		return match{}, notFound(id)
@@ -106,7 +106,7 @@ func findByName(states []State, id Identity) (match, error) {
 	}
 	hasDetails := !slices.ContainsFunc(found, func(m match) bool { return m.details() == nil })
 	if hasDetails && len(byHostName) > 0 && len(byName) > 0 {
-		return match{}, topology.Errorf(topology.ErrAmbiguous, "VMs with %s: by guest host name %s, by their own name %s: have the kubelet report the system UUID, or rename one of them",
+		return match{}, topology.Errorf(topology.ErrAmbiguous, "VMs with %s: by guest host name %s, by VM name %s: have the kubelet report the system UUID, or rename a VM",
 			id, listMatches(byHostName), listMatches(byName))
 	}
 	return match{}, ambiguous(states, id, append(byHostName, byName...))
@@ -130,7 +130,7 @@ func (id Identity) adviceOnCopies(found []match) string {
 	}
 	advice := "remove the copies from the inventory, or give each a UUID of its own (uuid.bios)"
 	if slices.ContainsFunc(found, func(m match) bool { return m.details() != nil && m.details().WasOff }) {
-		advice += ", or reconnect the host of one that was off"
+		advice += ", or reconnect the host of a VM that was off"
 	}
 	return advice
 }

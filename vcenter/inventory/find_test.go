@@ -43,11 +43,11 @@ func minute(n int) time.Time { return began.Add(time.Duration(n) * time.Minute) 
 func stateOf(vcenter string, vms ...vm) inventory.State {
 	s := &inventory.Snapshot{
 		VCenter: vcenter, Index: map[inventory.UUID][]inventory.Entry{}, Names: map[string][]inventory.NameEntry{"n1": nil},
-		Unreadable: map[string]inventory.FirstSeen{}, Machines: map[string]*inventory.Machine{},
+		Unreadable: map[string]inventory.FirstSeen{}, VMs: map[string]*inventory.VM{},
 	}
 	for _, m := range vms {
 		e := inventory.Entry{ID: m.id, Template: m.template, Unreadable: m.unreadable}
-		details := &inventory.Machine{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id, Secondary: m.secondary}
+		details := &inventory.VM{Ref: s.Ref(m.id), Name: m.name, InventoryPath: "/dc1/vm/" + m.id, Secondary: m.secondary}
 		if !m.unreadable {
 			details.UUID, details.InstanceUUID = cmp.Or(m.uuid, inventory.UUID{1}), inventory.UUID{m.instance}
 			if m.address != "" {
@@ -64,7 +64,7 @@ func stateOf(vcenter string, vms ...vm) inventory.State {
 			details.Power = inventory.PowerOff
 		}
 		if !m.unread {
-			s.Machines[m.id] = details
+			s.VMs[m.id] = details
 		}
 		switch {
 		case m.outside:
@@ -121,13 +121,13 @@ func overdue(s inventory.State) inventory.State { s.Overdue = true; return s }
 func unnamed(s inventory.State) inventory.State { s.Snapshot.Names = nil; return s }
 
 func powerUnknown(s inventory.State) inventory.State {
-	s.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+	s.Snapshot.VMs["vm-1"].Power = inventory.PowerUnknown
 	return s
 }
 
 // changed is a state in which the UUID of vm-1 has changed since the index was read.
 func changed(s inventory.State) inventory.State {
-	s.Snapshot.Machines["vm-1"].UUID = inventory.UUID{7}
+	s.Snapshot.VMs["vm-1"].UUID = inventory.UUID{7}
 	return s
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNotShown means that a vCenter neither shows a Node's home nor reports it as gone.
-var ErrNotShown = errors.New("the VM is not shown any more")
+var ErrNotShown = errors.New("the VM is no longer shown")
 
 // NotShown is an ErrNotShown.
 type NotShown struct {
@@ -24,11 +24,11 @@ func (n *NotShown) Error() string {
 	name := topology.Ref{VCenter: n.VCenter, Type: "VirtualMachine", ID: n.ID}.Located("")
 	switch n.Reply {
 	case Hidden:
-		return name + ", which was the VM, is not shown to the account: give the account its role on the VM and what is above it, or delete the Node if its VM is gone"
+		return name + ", which was the VM, is not shown to the account: give the account its role on the VM and its ancestors, or delete the Node if its VM is gone"
 	case Present:
-		return name + ", which was the VM, exists, and cannot be read: delete the Node by hand if it is not its VM any more"
+		return name + ", which was the VM, exists but cannot be read: delete the Node by hand if this is no longer its VM"
 	}
-	return name + ", which was the VM, is not shown any more, and its vCenter is being asked whether it exists"
+	return name + ", which was the VM, is no longer shown, and vzones is asking its vCenter whether it exists"
 }
 
 func (*NotShown) Unwrap() error { return ErrNotShown }
@@ -126,19 +126,19 @@ func (id Identity) isShownIn(snap *Snapshot, moid string) bool {
 	return slices.ContainsFunc(id.UUIDs, func(u UUID) bool { return slices.ContainsFunc(snap.Entries(u), isIt) })
 }
 
-const stillThere = "%s, which was the VM, is still there and may run, and its "
+const stillThere = "%s, which was the VM, still exists and may run, and its "
 
 func (m match) whyMayRun(states []State) error {
 	details := m.details()
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
-		return fmt.Errorf(stillThere+"power state is not known: %w", m, err)
+		return fmt.Errorf(stillThere+"power state is unknown: %w", m, err)
 	}
 	switch {
 	case m.entry.Unreadable:
 		return topology.Errorf(ErrUnreadable, stillThere+"configuration cannot be read", m)
 	case details == nil:
 		// The index lacks the connection state, and the power state on a disconnected host is stale.
-		return fmt.Errorf(stillThere+"details are not read yet: they are read next", m)
+		return fmt.Errorf(stillThere+"details are not yet read: they are read next", m)
 	case details.Power == PowerUnknown:
 		return fmt.Errorf(stillThere+"power state cannot be read: reconnect its host", m)
 	}
@@ -153,13 +153,13 @@ func HomeIsOff(states []State, id Identity) bool {
 		if s.Err != nil || s.Snapshot == nil || !s.isSameVCenter(vCenter) {
 			return false
 		}
-		m := s.Snapshot.Machines[lastSeen.ID]
+		m := s.Snapshot.VMs[lastSeen.ID]
 		return m != nil && m.Power.IsOff()
 	})
 }
 
 // isSameVM accepts the instance UUID, and addresses of the Node that do not float between VMs, as evidence.
-func (seen LastSeen) isSameVM(m *Machine, addresses []netip.Addr) bool {
+func (seen LastSeen) isSameVM(m *VM, addresses []netip.Addr) bool {
 	if !seen.VM.IsZero() && seen.VM == m.InstanceUUID {
 		return true
 	}
@@ -178,7 +178,7 @@ func (seen LastSeen) isSameVM(m *Machine, addresses []netip.Addr) bool {
 }
 
 // RecordsOtherVM reports whether the Node's record is of an unreadable VM other than m.
-func RecordsOtherVM(states []State, id Identity, m *Machine) bool {
+func RecordsOtherVM(states []State, id Identity, m *VM) bool {
 	entry := StateOf(states, m.Ref.VCenter)
 	return slices.ContainsFunc(states, func(s State) bool {
 		e, ok := id.RecordedIn(s.Snapshot)

@@ -42,8 +42,8 @@ type LastSeen struct {
 	VM       UUID
 }
 
-// MachineKey returns a key of the VM that does not depend on the byte order of the UUID.
-func (id Identity) MachineKey() string {
+// VMKey returns a key of the VM that does not depend on the byte order of the UUID.
+func (id Identity) VMKey() string {
 	if len(id.UUIDs) == 0 {
 		return id.Name
 	}
@@ -104,7 +104,7 @@ func (id Identity) IsOtherVM(s State, moid string, first FirstSeen) bool {
 // isNamedOtherwise reports whether a VM certainly has another name. While its files are inaccessible, its name
 // may be a path with slashes as %2f.
 func (s *Snapshot) isNamedOtherwise(moid, name string) bool {
-	m := s.Machines[moid]
+	m := s.VMs[moid]
 	if m == nil || m.Name == "" || name == "" || m.Name == name || m.Name == "Unknown" {
 		return false
 	}

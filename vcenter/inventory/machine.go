@@ -21,7 +21,7 @@ const (
 func (p Power) IsOff() bool { return p == PowerOff || p == PowerSuspended }
 
 // A Machine contains the details of a Node's VM.
-type Machine struct {
+type VM struct {
 	Ref topology.Ref
 	// UUID is the BIOS UUID, InstanceUUID config.instanceUuid. They are zero if the configuration cannot be read.
 	UUID         UUID

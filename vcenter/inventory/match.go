@@ -14,7 +14,7 @@ type match struct {
 	byHostName bool
 }
 
-func (m match) details() *Machine { return m.snapshot.Machines[m.entry.ID] }
+func (m match) details() *VM { return m.snapshot.VMs[m.entry.ID] }
 
 // runs and isOff are both false until the details are read. A VM is also off if it was off before its host was
 // disconnected.
@@ -66,7 +66,7 @@ func matches(states []State, id Identity) []match {
 			outside = append(slices.Clone(outside), e.ID)
 		}
 		for _, moid := range outside {
-			if m := s.Snapshot.Machines[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
+			if m := s.Snapshot.VMs[moid]; m != nil && slices.Contains(id.UUIDs, m.UUID) {
 				found = append(found, match{snapshot: s.Snapshot, entry: Entry{ID: moid}, outside: true})
 			}
 		}
@@ -78,7 +78,7 @@ func matches(states []State, id Identity) []match {
 			}
 		}
 	}
-	return onePerMachine(states, found)
+	return onePerVM(states, found)
 }
 
 func (m match) checkPowerKnown(states []State) error {
@@ -91,9 +91,9 @@ func (m match) checkPowerKnown(states []State) error {
 	return nil
 }
 
-// onePerMachine returns one match for each VM that several entries of one vCenter show: the highest rank, then the
+// onePerVM returns one match for each VM that several entries of one vCenter show: the highest rank, then the
 // first in the configuration.
-func onePerMachine(states []State, found []match) []match {
+func onePerVM(states []State, found []match) []match {
 	var unique []match
 	for _, m := range found {
 		entry := StateOf(states, m.snapshot.VCenter)

@@ -96,8 +96,8 @@ func CheckInstance(states []State, vcenter string) error {
 	if len(sharers) == 0 {
 		return nil
 	}
-	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrSharedInstance}, "vCenter %q and vCenter %q report one instance UUID at two addresses, %s and %s: "+
-		"write one address if they are one vCenter; otherwise one is a copy of the other: remove it from the configuration",
+	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrSharedInstance}, "vCenter %q and vCenter %q report the same instance UUID at two addresses, %s and %s: "+
+		"use one address if they are the same vCenter; otherwise remove the copy from the configuration",
 		s.VCenter, sharers[0].VCenter, quote.Value(s.Address), quote.Value(sharers[0].Address))
 }
 
@@ -112,8 +112,8 @@ func FirstEntry(states []State, vcenter string) string {
 	return vcenter
 }
 
-// IsSameMachine reports whether m is the VM at ref, possibly in another entry of ref's vCenter.
-func IsSameMachine(states []State, m topology.Ref, ref topology.Ref, instance string) bool {
+// IsSameVM reports whether m is the VM at ref, possibly in another entry of ref's vCenter.
+func IsSameVM(states []State, m topology.Ref, ref topology.Ref, instance string) bool {
 	entries := LastSeen{VCenter: ref.VCenter, ID: ref.ID, Instance: instance}.entries(states)
 	return m.ID == ref.ID && StateOf(entries, m.VCenter).VCenter != ""
 }

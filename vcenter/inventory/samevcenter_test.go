@@ -62,7 +62,7 @@ func (w world) split(i int, r *rand.Rand) []inventory.State {
 	second := more[i]
 	if second.Snapshot != nil {
 		second.Snapshot.VCenter, second.Snapshot.Instance = "twin", "instance of "+second.VCenter
-		for id, m := range second.Snapshot.Machines {
+		for id, m := range second.Snapshot.VMs {
 			m.Ref = second.Snapshot.Ref(id)
 		}
 	}
@@ -100,7 +100,7 @@ func TestOneVCenterTwice(t *testing.T) {
 				t.Logf("%v, want %v", err, wantErr)
 				return false
 			}
-			if want != nil && !sameMachine(got.Ref, want.Ref, fmt.Sprint("vc-", i)) {
+			if want != nil && !sameVM(got.Ref, want.Ref, fmt.Sprint("vc-", i)) {
 				t.Logf("%v, want %v", got.Ref, want.Ref)
 				return false
 			}
@@ -118,7 +118,7 @@ func TestOneVCenterTwice(t *testing.T) {
 	}
 }
 
-func sameMachine(got, want topology.Ref, split string) bool {
+func sameVM(got, want topology.Ref, split string) bool {
 	return got.ID == want.ID && (got.VCenter == want.VCenter || want.VCenter == split && got.VCenter == "twin")
 }
 
@@ -149,15 +149,15 @@ func TestOneOfTwoEntriesFails(t *testing.T) {
 			return false
 		case after != nil && before != nil:
 			found++
-			return sameMachine(after.Ref, before.Ref, fmt.Sprint("vc-", i)) || sameMachine(before.Ref, after.Ref, fmt.Sprint("vc-", i))
-		case len(w.id.UUIDs) == 0 || before == nil || before.Power != inventory.PowerOn || !sameMachine(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
+			return sameVM(after.Ref, before.Ref, fmt.Sprint("vc-", i)) || sameVM(before.Ref, after.Ref, fmt.Sprint("vc-", i))
+		case len(w.id.UUIDs) == 0 || before == nil || before.Power != inventory.PowerOn || !sameVM(before.Ref, topology.Ref{VCenter: fmt.Sprint("vc-", i), ID: before.Ref.ID}, fmt.Sprint("vc-", i)):
 			return true
 		}
 		// Not found after the failure: the remaining entry does not show the VM, or it has no home, so that every
 		// vCenter must be read.
 		stays++
 		other := parts[i+len(parts)-1-which].Snapshot
-		if other == nil || other.Machines[before.Ref.ID] == nil || slices.Contains(other.Outside, before.Ref.ID) {
+		if other == nil || other.VMs[before.Ref.ID] == nil || slices.Contains(other.Outside, before.Ref.ID) {
 			return true
 		}
 		last := lastFound(w.id)
@@ -248,7 +248,7 @@ func TestInstanceOfAnotherVCenter(t *testing.T) {
 		for _, states := range [][]inventory.State{{c.east, c.west}, {c.west, c.east}} {
 			m, err := inventory.Find(states, c.id)
 			first := c.vcenter
-			if c.err == nil && c.east.Address == c.west.Address && c.west.Snapshot.Machines["vm-1"] != nil {
+			if c.err == nil && c.east.Address == c.west.Address && c.west.Snapshot.VMs["vm-1"] != nil {
 				first = states[0].VCenter
 			}
 			if !errors.Is(err, c.err) || c.err == nil && (err != nil || m.Ref.VCenter != first) {

@@ -39,8 +39,8 @@ type Snapshot struct {
 	VisibleCategories []string
 	// NotPermitted are the sorted ancestors of Nodes' VMs whose tags the account may not read.
 	NotPermitted []topology.Ref
-	// Machines contains the details of Nodes' VMs. An unreadable VM has only its name and place.
-	Machines map[string]*Machine
+	// VMs contains the details of Nodes' VMs. An unreadable VM has only its name and place.
+	VMs map[string]*VM
 }
 
 // A Reply is a vCenter's answer about a home that is not shown.
@@ -91,7 +91,7 @@ func (s *Snapshot) Len() int {
 }
 
 func (s *Snapshot) isEligible(e Entry) bool {
-	m := s.Machines[e.ID]
+	m := s.VMs[e.ID]
 	return !e.Template && (m == nil || !m.Secondary)
 }
 
@@ -152,7 +152,7 @@ func (s *Snapshot) Ref(id string) topology.Ref {
 }
 
 func (s *Snapshot) describe(id string) string {
-	if m := s.Machines[id]; m != nil {
+	if m := s.VMs[id]; m != nil {
 		return s.Ref(id).Located(m.InventoryPath)
 	}
 	return s.Ref(id).Located("")

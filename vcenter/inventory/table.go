@@ -140,7 +140,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		if isSame || !isAnother {
 			return nil
 		}
-		name += "was in another vCenter, by that one's instance UUID"
+		name += "was in a vCenter with another instance UUID"
 	default:
 		if isSame {
 			return nil
@@ -148,7 +148,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		name += "does not exist, unless its host has left the inventory"
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, cause}, "%s, and %s runs with the same UUID, another instance UUID and none of the Node's addresses: "+
-		"delete the Node and restart its kubelet if that is its VM now; otherwise switch the copy off, or give it a UUID of its own (uuid.bios)", name, m)
+		"delete the Node and restart its kubelet if this is now its VM; otherwise power off the copy, or give it a UUID of its own (uuid.bios)", name, m)
 }
 
 func (l *lookup) checkRunning(m match) error {
@@ -206,7 +206,7 @@ func (l *lookup) offElsewhereError() error {
 		return err
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "the VM is gone where it was last found, and %s with %s is off: "+
-		"switch it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
+		"power it on if the Node is to run there, or delete the Node", listMatches(l.matches), l.id)
 }
 
 func (l *lookup) offError() error {
@@ -245,7 +245,7 @@ func poweredOff(found []match, id Identity) error {
 		return nil
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrPoweredOff}, "%s is off, and vzones never found the Node on it, so the Node may run as another VM with %s: "+
-		"switch it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(found), id)
+		"power it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(found), id)
 }
 
 func mayNotRun(m match) error {
@@ -260,7 +260,7 @@ func secondary(states []State, uuids []UUID) string {
 		}
 		for _, u := range uuids {
 			for _, e := range s.Snapshot.Entries(u) {
-				if m := s.Snapshot.Machines[e.ID]; m != nil && m.Secondary {
+				if m := s.Snapshot.VMs[e.ID]; m != nil && m.Secondary {
 					return s.Snapshot.describe(e.ID)
 				}
 			}

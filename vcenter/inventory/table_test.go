@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 						east = stateOf("east", vm{id: "vm-1", uuid: u})
 					case "power unknown":
 						east = stateOf("east", vm{id: "vm-1", uuid: u})
-						east.Snapshot.Machines["vm-1"].Power = inventory.PowerUnknown
+						east.Snapshot.VMs["vm-1"].Power = inventory.PowerUnknown
 					case "unreadable":
 						east = stateOf("east", vm{id: "vm-1", uuid: u, unreadable: true})
 					case "hidden":
@@ -78,7 +78,7 @@ func TestTable(t *testing.T) {
 						states[i].VCenter = names[s.VCenter]
 						if s.Snapshot != nil {
 							s.Snapshot.VCenter = names[s.VCenter]
-							for moid, m := range s.Snapshot.Machines {
+							for moid, m := range s.Snapshot.VMs {
 								m.Ref = s.Snapshot.Ref(moid)
 							}
 						}

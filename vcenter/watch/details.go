@@ -90,7 +90,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	missing := func(ids []string) (refs []types.ManagedObjectReference) {
 		for _, id := range ids {
 			if !wanted[id] && !d.isTried(id) {
-				refs = append(refs, model.MachineRef(id))
+				refs = append(refs, model.VMRef(id))
 			}
 			wanted[id] = true
 		}
@@ -106,7 +106,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	var remove []types.ManagedObjectReference
 	for id := range d.listed {
 		if !wanted[id] {
-			ref := model.MachineRef(id)
+			ref := model.VMRef(id)
 			remove = append(remove, ref)
 			d.model.Tree.Remove(ref)
 			delete(d.listed, id)
@@ -121,7 +121,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 			return false, fmt.Errorf("removing %d VMs from the watch: %w", len(remove), err)
 		}
 	}
-	if err := d.addMachines(ctx, add, p); err != nil {
+	if err := d.addVMs(ctx, add, p); err != nil {
 		return false, fmt.Errorf("watching %d VMs: %w", len(ids), err)
 	}
 	if err := d.addAnnotated(ctx, addAnnotated, p); err != nil {
@@ -131,9 +131,9 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 	return true, nil
 }
 
-// addMachines adds VMs and reads their details, unless the filter is about to report them.
-func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
-	listed, err := d.tryAll(ctx, machines, listRequestsMax, d.rejectsAll, p)
+// addVMs adds VMs and reads their details, unless the filter is about to report them.
+func (d *detailList) addVMs(ctx context.Context, vms []types.ManagedObjectReference, p *progress) error {
+	listed, err := d.tryAll(ctx, vms, listRequestsMax, d.rejectsAll, p)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func (d *detailList) addMachines(ctx context.Context, machines []types.ManagedOb
 }
 
 // addAnnotated tolerates every fault: the VMs may not exist or have another type.
-func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedObjectReference, p *progress) error {
+func (d *detailList) addAnnotated(ctx context.Context, vms []types.ManagedObjectReference, p *progress) error {
 	isFault := func(err error) bool { return answeredWithFault(d.session, err) }
-	listed, err := d.tryAll(ctx, machines, annotatedRequestsMax, isFault, p)
+	listed, err := d.tryAll(ctx, vms, annotatedRequestsMax, isFault, p)
 	if err != nil {
 		return err
 	}
@@ -162,11 +162,11 @@ func (d *detailList) addAnnotated(ctx context.Context, machines []types.ManagedO
 
 // tryAll returns the accepted VMs. Some vCenters return the rejected VMs. If the whole request is
 // rejected, tryAll tries its halves.
-func (d *detailList) tryAll(ctx context.Context, machines []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
-	if len(machines) == 0 {
+func (d *detailList) tryAll(ctx context.Context, vms []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
+	if len(vms) == 0 {
 		return nil, nil
 	}
-	parts := [][]types.ManagedObjectReference{machines}
+	parts := [][]types.ManagedObjectReference{vms}
 	for n := 0; len(parts) > 0; n++ {
 		if n == maxRequests {
 			p.startTimer()
@@ -211,18 +211,18 @@ func (d *detailList) rejectsAll(err error) bool {
 }
 
 func (d *detailList) readUnreported(ctx context.Context) error {
-	var machines []types.ManagedObjectReference
+	var vms []types.ManagedObjectReference
 	for id, l := range d.listed {
 		if !l.annotatedOnly && !d.model.HasDetails(id) {
-			machines = append(machines, model.MachineRef(id))
+			vms = append(vms, model.VMRef(id))
 		}
 	}
-	return d.read(ctx, machines, goneOrDenied)
+	return d.read(ctx, vms, goneOrDenied)
 }
 
-func (d *detailList) read(ctx context.Context, machines []types.ManagedObjectReference, unreadable func(error) bool) error {
-	if err := ReadMachines(ctx, d.session, machines, d.hosts, d.model.Tree); err != nil && !unreadable(err) {
-		return fmt.Errorf("reading %d VMs: %w", len(machines), err)
+func (d *detailList) read(ctx context.Context, vms []types.ManagedObjectReference, unreadable func(error) bool) error {
+	if err := ReadVMs(ctx, d.session, vms, d.hosts, d.model.Tree); err != nil && !unreadable(err) {
+		return fmt.Errorf("reading %d VMs: %w", len(vms), err)
 	}
 	return nil
 }

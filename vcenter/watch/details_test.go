@@ -24,12 +24,12 @@ func TestVMsOutsideTheDatacenters(t *testing.T) {
 	w.details.listed = map[string]*listing{"vm-1": {}, "vm-2": {}, "vm-3": {}}
 	w.details.rejected["vm-5"] = time.Now()
 	details := func(id, uuid string) {
-		w.model.Tree.Apply(&types.ObjectUpdate{Obj: model.MachineRef(id), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}})
+		w.model.Tree.Apply(&types.ObjectUpdate{Obj: model.VMRef(id), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}})
 	}
 	for id, uuid := range map[string]string{"vm-1": stranger, "vm-2": "99999999-2222-3333-4444-555555555555", "vm-3": stranger} {
 		details(id, uuid)
 	}
-	w.model.ApplyIndex("f", &types.ObjectUpdate{Obj: model.MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	w.model.ApplyIndex("f", &types.ObjectUpdate{Obj: model.VMRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 	f := NewInterest([]inventory.Identity{
 		n1, recorded(n1, "east", "vm-4"), recorded(n1, "east", "vm-5"), recorded(n1, "west", "vm-6"), recorded(n1, "east", "vm-3"),
 	}, nil)
@@ -40,7 +40,7 @@ func TestVMsOutsideTheDatacenters(t *testing.T) {
 		}
 	}
 	check("all there", []string{"vm-1"}, []string{"vm-4"})
-	w.model.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.MachineRef("vm-1")})
+	w.model.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.VMRef("vm-1")})
 	w.details.listed["vm-2"].annotatedOnly = true
 	details("vm-2", stranger)
 	check("one is gone", nil, []string{"vm-4"})
@@ -96,7 +96,7 @@ func TestDoubtfulVMs(t *testing.T) {
 // confirms that it exists.
 func TestRejectedVMsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		vm := model.MachineRef("vm-1")
+		vm := model.VMRef("vm-1")
 		list := &rejectingList{rejected: []types.ManagedObjectReference{vm}}
 		w, _ := newWatch(list, nil)
 		filter := indexFilter(w)
@@ -214,7 +214,7 @@ func TestDetailsAreTransferredOnce(t *testing.T) {
 		update(types.ObjectUpdateKindEnter, "config.uuid", stranger, "name", "n1"),
 	}}}}
 	entered := func(moid, uuid string) types.ObjectUpdate {
-		return types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: model.MachineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}}
+		return types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: model.VMRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: uuid}}}
 	}
 	index := func(moid, uuid string) *types.UpdateSet {
 		return &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: indexed, ObjectSet: []types.ObjectUpdate{entered(moid, uuid)}}}}

@@ -270,7 +270,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	byName := w.names.machines
+	byName := w.names.vms
 	w.unpublished = changed || w.unpublished
 	w.unpublished = w.model.ApplySummaries() || w.unpublished
 	w.unpublished = w.model.SetAnnotated(annotated) || w.unpublished
@@ -303,7 +303,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	}
 	if w.progress.phase == ready && w.unpublished {
 		w.unpublished = false
-		w.publishSnapshot(ctx, model.View{Machines: shown, Outside: departed, AnnotatedOnly: annotatedOnly, Names: byName})
+		w.publishSnapshot(ctx, model.View{VMs: shown, Outside: departed, AnnotatedOnly: annotatedOnly, Names: byName})
 	}
 	if w.progress.phase == ready && w.tags.unpublished {
 		w.reporter.TagNames(ctx, w.tags.publish())
@@ -357,5 +357,5 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	}
 	took := time.Since(w.progress.startedAt).Round(time.Millisecond)
 	w.progress.startedAt = time.Time{}
-	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.Machines), "objects", w.model.TagObjects(), "duration", took)
+	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.VMs), "objects", w.model.TagObjects(), "duration", took)
 }

@@ -74,7 +74,7 @@ func TestContactDuringAPartialChange(t *testing.T) {
 	page := func(more bool, moid string, kind types.ObjectUpdateKind) *types.UpdateSet {
 		return &types.UpdateSet{Truncated: &more, FilterSet: []types.PropertyFilterUpdate{{
 			Filter:    filter,
-			ObjectSet: []types.ObjectUpdate{{Kind: kind, Obj: model.MachineRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}}},
+			ObjectSet: []types.ObjectUpdate{{Kind: kind, Obj: model.VMRef(moid), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}}},
 		}}}
 	}
 	before, snapshot := send(page(false, "vm-1", types.ObjectUpdateKindEnter))
@@ -154,10 +154,10 @@ func TestSessionIsLostWithItsObjects(t *testing.T) {
 	if err := report(view, &types.ManagedObjectNotFound{Obj: view}); !faults.SessionLost(err) {
 		t.Errorf("a filter without our view: %v", err)
 	}
-	if err := report(model.MachineRef("vm-1"), &types.NotAuthenticated{}); !faults.SessionLost(err) {
+	if err := report(model.VMRef("vm-1"), &types.NotAuthenticated{}); !faults.SessionLost(err) {
 		t.Errorf("a filter that is not authenticated: %v", err)
 	}
-	if err := report(model.MachineRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
+	if err := report(model.VMRef("vm-1"), &types.ManagedObjectNotFound{}); err != nil {
 		t.Errorf("a filter without a VM: %v", err)
 	}
 }

@@ -139,7 +139,7 @@ func NewInterest(ids []inventory.Identity, previous *Interest) *Interest {
 	}
 	for _, id := range ids {
 		if id.IsJoining {
-			key := id.MachineKey()
+			key := id.VMKey()
 			i.joining[key] = id.UUIDs
 			if previous == nil || !previous.isJoined(key) {
 				i.lastJoined = time.Now()

@@ -31,7 +31,7 @@ func TestMissingProperties(t *testing.T) {
 	w.progress.startSyncing()
 	filter := indexFilter(w)
 	apply := func(u types.ObjectUpdate) error {
-		u.Obj = model.MachineRef("vm-1")
+		u.Obj = model.VMRef("vm-1")
 		_, err := w.apply(&types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{u}}}})
 		return err
 	}
@@ -54,7 +54,7 @@ func TestMissingProperties(t *testing.T) {
 func TestRejectedRequestsAreHalved(t *testing.T) {
 	var add []types.ManagedObjectReference
 	for i := range 500 {
-		add = append(add, model.MachineRef(fmt.Sprintf("vm-%d", i)))
+		add = append(add, model.VMRef(fmt.Sprintf("vm-%d", i)))
 	}
 	for name, bad := range map[string]int{"one": 1, "three": 3, "hundred": 100, "all": 500} {
 		t.Run(name, func(t *testing.T) {

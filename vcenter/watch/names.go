@@ -28,22 +28,22 @@ const namesLinger = 10 * time.Minute
 // A nameLookup finds the VMs of Nodes without a UUID. While there is such a Node, it watches the
 // names of all VMs: repeated reads would cost a large vCenter megabytes each.
 type nameLookup struct {
-	views    *views
-	machines map[string][]inventory.NameEntry
+	views *views
+	vms   map[string][]inventory.NameEntry
 
 	// filters map each filter of names to whether it has reported. complete is set once all have
 	// reported everything.
 	filters  filters
 	complete bool
 	// byID is nil while names are not watched.
-	byID       map[string]machineNames
+	byID       map[string]vmNames
 	hasUpdates bool
 	// idleSince is zero while there is a Node without a UUID.
 	idleSince time.Time
 }
 
-// machineNames are in lower case.
-type machineNames struct {
+// vmNames are in lower case.
+type vmNames struct {
 	name, hostName string
 	filter         types.ManagedObjectReference
 }
@@ -145,14 +145,14 @@ func (n *nameLookup) update(ctx context.Context, nodes map[string]string, m *mod
 		}
 	}
 	found := n.find(nodes, m)
-	changed = !reflect.DeepEqual(found, n.machines)
-	n.machines = found
+	changed = !reflect.DeepEqual(found, n.vms)
+	n.vms = found
 	return changed, nil
 }
 
 // start watches the root folder's name, too, so that every filter reports something.
 func (n *nameLookup) start(ctx context.Context) error {
-	*n = nameLookup{views: n.views, machines: n.machines, filters: filters{}, byID: map[string]machineNames{}}
+	*n = nameLookup{views: n.views, vms: n.vms, filters: filters{}, byID: map[string]vmNames{}}
 	klog.FromContext(ctx).Info("Watching the names of VMs, because a Node reports no system UUID")
 	for _, view := range n.views.containers {
 		spec := model.ViewSpec(view, "VirtualMachine", "name", model.GuestHostName)
@@ -181,6 +181,6 @@ func (n *nameLookup) stop(ctx context.Context) error {
 			return fmt.Errorf("ending the watch of VM names: %w", err)
 		}
 	}
-	*n = nameLookup{views: n.views, machines: n.machines}
+	*n = nameLookup{views: n.views, vms: n.vms}
 	return nil
 }

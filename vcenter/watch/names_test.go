@@ -44,7 +44,7 @@ func TestNamesAreWatched(t *testing.T) {
 	w, _ := newWatch(server, nil)
 	w.views.containers = []types.ManagedObjectReference{{Type: "ContainerView", Value: "all"}}
 	for _, id := range []string{"vm-1", "vm-2"} {
-		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.MachineRef(id)})
+		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.VMRef(id)})
 	}
 	page := func(more bool, updates ...types.ObjectUpdate) {
 		t.Helper()
@@ -53,7 +53,7 @@ func TestNamesAreWatched(t *testing.T) {
 		}
 	}
 	named := func(id, name, host string) types.ObjectUpdate {
-		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: model.MachineRef(id), ChangeSet: []types.PropertyChange{{Name: "name", Val: name}, {Name: "guest.hostName"}}}
+		u := types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: model.VMRef(id), ChangeSet: []types.PropertyChange{{Name: "name", Val: name}, {Name: "guest.hostName"}}}
 		if host != "" {
 			u.ChangeSet[1].Val = host
 		}
@@ -69,7 +69,7 @@ func TestNamesAreWatched(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := "unknown"
-		if entries, ok := w.names.machines[node]; ok {
+		if entries, ok := w.names.vms[node]; ok {
 			got = ""
 			for _, e := range entries {
 				got += e.ID
@@ -96,7 +96,7 @@ func TestNamesAreWatched(t *testing.T) {
 	expect("elsewhere", "vm-2 by host name")
 	page(false, named("vm-2", "other", ""))
 	expect("elsewhere", "")
-	page(false, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.MachineRef("vm-2")})
+	page(false, types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: model.VMRef("vm-2")})
 	expect("other", "")
 	expect("", "unknown")
 	expect("other", "")
@@ -132,7 +132,7 @@ func TestNamesOfNoNodeAreIgnored(t *testing.T) {
 	f := NewInterest([]inventory.Identity{{Name: "node"}, {Name: "localhost"}}, nil)
 	w.inbox.Follow(f)
 	for _, id := range []string{"vm-1", "vm-2"} {
-		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.MachineRef(id)})
+		w.model.ApplyIndex("index", &types.ObjectUpdate{Obj: model.VMRef(id)})
 	}
 	if _, err := w.names.update(t.Context(), f.names, w.model); err != nil {
 		t.Fatal(err)
@@ -153,13 +153,13 @@ func TestNamesOfNoNodeAreIgnored(t *testing.T) {
 	} {
 		w.unpublished = false
 		changed, err := w.receive(t.Context(), &types.UpdateSet{FilterSet: []types.PropertyFilterUpdate{{Filter: filter, ObjectSet: []types.ObjectUpdate{
-			{Kind: types.ObjectUpdateKindModify, Obj: model.MachineRef(c.id), ChangeSet: []types.PropertyChange{{Name: "guest.hostName", Val: c.host}}},
+			{Kind: types.ObjectUpdateKindModify, Obj: model.VMRef(c.id), ChangeSet: []types.PropertyChange{{Name: "guest.hostName", Val: c.host}}},
 		}}}})
 		if err != nil || changed != c.changed {
 			t.Errorf("%d: %s is called %s: news %t, %v", i, c.id, c.host, changed, err)
 		}
 	}
-	if len(w.names.machines["node"]) != 0 {
-		t.Errorf("names %v", w.names.machines)
+	if len(w.names.vms["node"]) != 0 {
+		t.Errorf("names %v", w.names.vms)
 	}
 }

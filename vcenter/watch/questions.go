@@ -126,7 +126,7 @@ func AskAbout(ctx context.Context, s Session, id string) (inventory.Reply, error
 	template := false
 	err := s.Retrieve(ctx, types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"config.template"}}},
-		ObjectSet: []types.ObjectSpec{{Obj: model.MachineRef(id)}},
+		ObjectSet: []types.ObjectSpec{{Obj: model.VMRef(id)}},
 	}, func(o *types.ObjectContent) {
 		for _, p := range o.PropSet {
 			template, _ = p.Val.(bool)

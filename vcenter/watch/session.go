@@ -36,12 +36,12 @@ type TagReader interface {
 	Wait() error
 }
 
-const machinesPerRequest = 1000
+const vmsPerRequest = 1000
 
-// ReadMachines reads VMs and their ancestors into a tree.
-func ReadMachines(ctx context.Context, s Session, machines []types.ManagedObjectReference, hosts model.HostFacts, into *model.Tree) error {
-	for chunk := range slices.Chunk(machines, machinesPerRequest) {
-		if err := s.Retrieve(ctx, model.MachineSpec(chunk, hosts), into.Add); err != nil {
+// ReadVMs reads VMs and their ancestors into a tree.
+func ReadVMs(ctx context.Context, s Session, vms []types.ManagedObjectReference, hosts model.HostFacts, into *model.Tree) error {
+	for chunk := range slices.Chunk(vms, vmsPerRequest) {
+		if err := s.Retrieve(ctx, model.VMSpec(chunk, hosts), into.Add); err != nil {
 			return err
 		}
 		if err := into.Err(); err != nil {

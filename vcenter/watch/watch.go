@@ -207,8 +207,8 @@ type Memory struct {
 // NewMemory returns the memory of a vCenter that was never watched.
 func NewMemory() *Memory { return &Memory{} }
 
-// Machines returns the last number of VMs.
-func (m *Memory) Machines() int {
+// VMs returns the last number of VMs.
+func (m *Memory) VMs() int {
 	if m.model == nil {
 		return 0
 	}

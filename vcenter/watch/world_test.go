@@ -113,7 +113,7 @@ func indexFilter(w *Watch) types.ManagedObjectReference {
 
 // update is a change of vm-1 with pairs of property names and values.
 func update(kind types.ObjectUpdateKind, properties ...any) types.ObjectUpdate {
-	u := types.ObjectUpdate{Kind: kind, Obj: model.MachineRef("vm-1")}
+	u := types.ObjectUpdate{Kind: kind, Obj: model.VMRef("vm-1")}
 	for i := 0; i < len(properties); i += 2 {
 		u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: properties[i].(string), Op: types.PropertyChangeOpAssign, Val: properties[i+1]})
 	}

@@ -16,7 +16,7 @@ import (
 	"vzones/test/stack"
 )
 
-const oneMachine = `
+const oneVM = `
 vcenters:
 - name: east
   datacenters:
@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
 	}
-	s, err := stack.Start(t.Context(), stack.Options{Fleet: oneMachine})
+	s, err := stack.Start(t.Context(), stack.Options{Fleet: oneVM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Register(t.Context(), s.Fleet.Machines()...); err != nil {
+	if err := s.Register(t.Context(), s.Fleet.VMs()...); err != nil {
 		t.Fatal(err)
 	}
 	// configz is global, so another run of this test registers it again.

@@ -32,7 +32,7 @@ func (c *accountCheck) mayMiss(o *topology.Object) bool {
 	}
 	isUnknownNode := func(n *node) bool {
 		return errors.Is(n.Err, topology.ErrUnknown) && n.Place.VCenter == o.Ref.VCenter &&
-			n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, isBelow)
+			n.Place.VM != nil && slices.ContainsFunc(n.Place.VM.Paths, isBelow)
 	}
 	return slices.ContainsFunc(c.hosts, isUnknownHost) || slices.ContainsFunc(c.nodes, isUnknownNode)
 }
@@ -109,6 +109,6 @@ func (c *accountCheck) unchecked() (found []Finding) {
 		return found
 	}
 	note("hosts and clusters", s.ObjectsErr)
-	note("the settings of VMs", s.MachinesErr)
+	note("the settings of VMs", s.VMsErr)
 	return found
 }

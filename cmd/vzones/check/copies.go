@@ -210,7 +210,7 @@ func restart(n *node) string {
 // walk returns the labels that the driver would set for a Node, or nil if they are unknown. The error is
 // ErrMissing if the driver would find no zone.
 func (c *comparison) walk(n *node, keys []string) (map[string]string, error) {
-	m := n.Place.Machine
+	m := n.Place.VM
 	if m == nil || n.Uninitialized || n.Foreign || len(keys) == 0 {
 		return nil, nil
 	}

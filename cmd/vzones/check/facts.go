@@ -129,10 +129,10 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	wg.Go(func() { f.copies = readCopies(ctx, w) })
 	f.decideNodes(ctx, w)
 	categories := w.Config.Topology.Policy.Categories()
-	query := world.SurveyQuery{Categories: categories, Definitions: true, Machines: map[string][]string{}}
+	query := world.SurveyQuery{Categories: categories, Definitions: true, VMs: map[string][]string{}}
 	for _, n := range f.nodes {
-		if m := n.Place.Machine; m != nil {
-			query.Machines[m.Ref.VCenter] = append(query.Machines[m.Ref.VCenter], m.Ref.ID)
+		if m := n.Place.VM; m != nil {
+			query.VMs[m.Ref.VCenter] = append(query.VMs[m.Ref.VCenter], m.Ref.ID)
 		}
 	}
 	surveys := w.Survey(ctx, query)
@@ -183,8 +183,8 @@ func (f *facts) decideNodes(ctx context.Context, w *world.World) {
 			n.Err = cmp.Or(w.SearchOutside(ctx, id), n.Err)
 		}
 		f.nodes = append(f.nodes, n)
-		if n.Place.Machine != nil {
-			n.overridden = slices.DeleteFunc(placement.Contenders(w.States, w.Placer.Topology().Policy, n.Place.Machine), func(c topology.Contender) bool {
+		if n.Place.VM != nil {
+			n.overridden = slices.DeleteFunc(placement.Contenders(w.States, w.Placer.Topology().Policy, n.Place.VM), func(c topology.Contender) bool {
 				return c.By.Ref.Type != "VirtualMachine" || c.Fate != topology.FateOtherPath
 			})
 		}

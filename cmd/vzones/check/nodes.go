@@ -39,7 +39,7 @@ type node struct {
 func newNode(l *world.Look) *node {
 	n := &node{Look: l, asPlaced: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: l.Node.Name, Labels: maps.Clone(l.Node.Labels)}}}
 	decided := l.Err == nil || l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr) || len(l.Place.Placement.Decisions) > 0
-	n.isPlaced = !l.Foreign && !l.Uninitialized && l.Place.Machine != nil && decided
+	n.isPlaced = !l.Foreign && !l.Uninitialized && l.Place.VM != nil && decided
 	if !n.isPlaced {
 		return n
 	}
@@ -127,18 +127,18 @@ var commonTexts = map[string]string{
 type nodeCheck struct{ *facts }
 
 func (c *nodeCheck) find() []Finding {
-	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.machines(), c.controlPlane(), c.labels())
+	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.vms(), c.controlPlane(), c.labels())
 }
 
-func (c *nodeCheck) settings(n *node) world.MachineSettings {
-	m := n.Place.Machine
+func (c *nodeCheck) settings(n *node) world.VMSettings {
+	m := n.Place.VM
 	if m == nil {
-		return world.MachineSettings{}
+		return world.VMSettings{}
 	}
 	if s := c.vcenter(m.Ref.VCenter).surveyed(); s != nil {
-		return s.Machines[m.Ref.ID]
+		return s.VMs[m.Ref.ID]
 	}
-	return world.MachineSettings{}
+	return world.VMSettings{}
 }
 
 func (c *nodeCheck) unplaced() (found []Finding) {
@@ -161,10 +161,10 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 			continue
 		}
 		if errors.Is(n.Err, placement.ErrShared) {
-			if shared[n.Identity.MachineKey()] {
+			if shared[n.Identity.VMKey()] {
 				continue
 			}
-			shared[n.Identity.MachineKey()] = true
+			shared[n.Identity.VMKey()] = true
 		}
 		found = append(found, c.unplacedNode(n, id))
 	}
@@ -207,7 +207,7 @@ func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
 	}
 	policy := c.config.Topology.Policy
 	policy.Invisible = inventory.StateOf(c.states, o.Ref.VCenter).Snapshot.InvisibleCategories
-	_, missing := world.Lacking(policy, n.Place.Machine.Paths)
+	_, missing := world.Lacking(policy, n.Place.VM.Paths)
 	missing = slices.DeleteFunc(missing, func(label string) bool { return !policy.IsRequired(label) })
 	return "nothing above their VMs provides a value for " + strings.Join(missing, " and "), c.attach(missing, o)
 }
@@ -219,7 +219,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 	switch {
 	case inventory.FirstUnreachable(n.Err) != nil:
 		return true
-	case name == "ambiguous" && n.Place.Machine != nil, name == "topology_invalid":
+	case name == "ambiguous" && n.Place.VM != nil, name == "topology_invalid":
 		return slices.ContainsFunc(n.Place.Placement.Conflicts, func(c topology.Conflict) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
@@ -256,7 +256,7 @@ func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 
 // isBelowDenied reports whether an object above a Node's VM has a finding about unreadable tags.
 func (c *nodeCheck) isBelowDenied(n *node) bool {
-	return n.Place.Machine != nil && slices.ContainsFunc(n.Place.Machine.Paths, func(p topology.Path) bool {
+	return n.Place.VM != nil && slices.ContainsFunc(n.Place.VM.Paths, func(p topology.Path) bool {
 		return slices.ContainsFunc(p.Objects, c.isUnreadFound)
 	})
 }
@@ -282,7 +282,7 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	var names []string
 	for id := range snapshot.Unreadable {
 		o := &topology.Object{Ref: snapshot.Ref(id)}
-		if m := snapshot.Machines[id]; m != nil {
+		if m := snapshot.VMs[id]; m != nil {
 			o.Path = m.InventoryPath
 		}
 		name := nameOf(o)
@@ -312,14 +312,14 @@ func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())
 }
 
-// machines reports settings of Nodes' VMs, and tags on VMs that another path overrides.
-func (c *nodeCheck) machines() (found []Finding) {
+// vms reports settings of Nodes' VMs, and tags on VMs that another path overrides.
+func (c *nodeCheck) vms() (found []Finding) {
 	for _, n := range c.nodes {
 		for _, lost := range n.overridden {
 			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, but %s is %s because another path takes precedence",
 				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
-		if n.Place.Machine == nil {
+		if n.Place.VM == nil {
 			continue
 		}
 		if leftOut := n.Place.Addresses.LeftOut; leftOut != nil {
@@ -328,22 +328,22 @@ func (c *nodeCheck) machines() (found []Finding) {
 			found = append(found, finding)
 		}
 		m := c.settings(n)
-		path := n.Place.Machine.InventoryPath
-		machine := nameOf(&topology.Object{Ref: n.Place.Machine.Ref, Path: path})
+		path := n.Place.VM.InventoryPath
+		vm := nameOf(&topology.Object{Ref: n.Place.VM.Ref, Path: path})
 		if m.LacksDiskUUID {
-			finding := n.about("VZ165", "disk.enableUUID is off in "+machine)
+			finding := n.about("VZ165", "disk.enableUUID is off in "+vm)
 			finding.Short = "disk.enableUUID is off in their VMs"
 			finding.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, finding)
 		}
-		if n.Err == nil && n.Place.Machine.Power.IsOff() {
-			finding := n.about("VZ164", machine+" is off")
+		if n.Err == nil && n.Place.VM.Power.IsOff() {
+			finding := n.about("VZ164", vm+" is off")
 			finding.Short = "their VMs are off"
 			finding.Command = cli.Shell("govc", "vm.power", "-on", path)
 			found = append(found, finding)
 		}
 		if m.LacksTools {
-			finding := n.about("VZ166", "VMware Tools is not running in "+machine)
+			finding := n.about("VZ166", "VMware Tools is not running in "+vm)
 			finding.Short = "VMware Tools is not running in their VMs"
 			found = append(found, finding)
 		}
@@ -445,7 +445,7 @@ func (c *nodeCheck) providerIDs() (found []Finding) {
 			finding := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", but a vCenter has a VM with its system UUID")
 			finding.Short = "their provider IDs begin with " + n.otherProvider + ", but vCenters have VMs with their system UUIDs"
 			found = append(found, finding)
-		case err != nil && !n.Foreign && n.Place.MachineErr == nil:
+		case err != nil && !n.Foreign && n.Place.VMErr == nil:
 			finding := n.about("VZ167", quote.Line(err.Error()))
 			finding.HasAdvice = true
 			finding.Short = "their kubelets run without --cloud-provider=external"

@@ -23,8 +23,8 @@ type Explanation struct {
 	Node Node `json:"node"`
 	// Identified lists the references to the VM and the matches.
 	Identified *cli.Branch `json:"identified"`
-	// Machine is absent if the VM is unknown or another Node owns it.
-	Machine *Machine `json:"vm,omitempty"`
+	// VM is absent if the VM is unknown or another Node owns it.
+	VM *VM `json:"vm,omitempty"`
 	// Paths lead from the VM to the root folder, in the order of resolution.
 	Paths []*cli.Branch `json:"paths,omitempty"`
 	// Labels are in the order of the configuration, then the instance type.
@@ -52,8 +52,8 @@ type Node struct {
 	SystemUUID  string `json:"systemUUID,omitempty"`
 }
 
-// Machine describes a VM.
-type Machine struct {
+// VM describes a VM.
+type VM struct {
 	VCenter string `json:"vcenter"`
 	ID      string `json:"id"`
 	Path    string `json:"path"`
@@ -83,8 +83,8 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 			section(&e.Unread, "vCenters that could not be read").Add(cli.Yellow, "%s", quote.Text(err.Error()))
 		}
 	}
-	if m := l.Place.Machine; m != nil {
-		e.Machine = &Machine{m.Ref.VCenter, m.Ref.ID, m.InventoryPath, m.UUID.String(), string(m.Power)}
+	if m := l.Place.VM; m != nil {
+		e.VM = &VM{m.Ref.VCenter, m.Ref.ID, m.InventoryPath, m.UUID.String(), string(m.Power)}
 		e.Paths = paths(w, m)
 		e.Addresses = addressTree(l, s.standIn)
 	}
@@ -125,7 +125,7 @@ func section(field **cli.Branch, title string) *cli.Branch {
 
 func (e *Explanation) print(t *cli.Tool) error {
 	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
-	if m := e.Machine; m != nil {
+	if m := e.VM; m != nil {
 		root.Add("", "VM %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state unknown")).Below = e.Paths
 	}
 	last := &cli.Branch{Text: "The Node has no problems", Color: cli.Green}
@@ -177,7 +177,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 		return b
 	}
 	id := l.Identity
-	m := l.Place.Machine
+	m := l.Place.VM
 	how := ""
 	switch {
 	case standIn:
@@ -220,7 +220,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 
 // paths returns the paths of a VM: first the resolved paths in order, then the rest. An object on
 // several paths is described on the first.
-func paths(w *world.World, m *inventory.Machine) (all []*cli.Branch) {
+func paths(w *world.World, m *inventory.VM) (all []*cli.Branch) {
 	policy := &w.Placer.Topology().Policy
 	walked := policy.TagPaths()
 	seen := map[topology.Ref]bool{}

@@ -71,7 +71,7 @@ func (s *subject) ofUUID(w *world.World, u inventory.UUID) {
 func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	for _, key := range keys {
 		if key != "" {
-			named, _ := w.Cache.ByMachine(key) // An in-memory index returns no error.
+			named, _ := w.Cache.ByVM(key) // An in-memory index returns no error.
 			all = append(all, named...)
 		}
 	}
@@ -115,7 +115,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 
 func candidates(w *world.World, l *world.Look) (own string, others []string) {
 	id := l.Identity
-	chosen := l.Place.Machine
+	chosen := l.Place.VM
 	seen := map[topology.Ref]bool{}
 	for _, s := range w.StatesFor(l.Node) {
 		if s.Snapshot == nil {
@@ -136,7 +136,7 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 				continue
 			}
 			seen[ref] = true
-			m := s.Snapshot.Machines[e.ID]
+			m := s.Snapshot.VMs[e.ID]
 			path := ""
 			if m != nil {
 				path = m.InventoryPath
@@ -150,7 +150,7 @@ func candidates(w *world.World, l *world.Look) (own string, others []string) {
 				relation = "a template, which cannot be a Node's VM"
 			case m != nil && m.Secondary:
 				relation = "a Fault Tolerance secondary VM, which cannot be a Node's VM"
-			case chosen != nil && inventory.IsSameMachine(w.States, chosen.Ref, ref, s.Snapshot.Instance):
+			case chosen != nil && inventory.IsSameVM(w.States, chosen.Ref, ref, s.Snapshot.Instance):
 				relation = "the same VM, read through another entry of its vCenter"
 			case e.Unreadable:
 				relation = "cannot be read"

@@ -51,8 +51,8 @@ type host struct {
 type node struct {
 	Name         string
 	ControlPlane bool
-	// Machine is the name of the VM, or "" if unknown.
-	Machine string
+	// VM is the name of the VM, or "" if unknown.
+	VM string
 	// host is nil if the Node has no place.
 	host *host
 	place

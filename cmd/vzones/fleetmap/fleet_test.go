@@ -48,7 +48,7 @@ func (f *fleet) hostOf(id string) *host {
 
 func (f *fleet) addNode(name, id string, marks ...mark) *node {
 	h := f.hostOf(id)
-	n := &node{Name: name, Machine: fmt.Sprintf("VM /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
+	n := &node{Name: name, VM: fmt.Sprintf("VM /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
 	f.nodes = append(f.nodes, n)
 	return n
 }
@@ -102,7 +102,7 @@ func largeFleet(nodes int) *fleet {
 		here := f.hosts[first:]
 		for i := range each {
 			h := here[(i*7)%len(here)]
-			n := &node{Name: fmt.Sprintf("node-%d-%04d", v+1, i), ControlPlane: v < 3 && i == 0, Machine: "VM /dc-1/vm/node", host: h, place: h.place}
+			n := &node{Name: fmt.Sprintf("node-%d-%04d", v+1, i), ControlPlane: v < 3 && i == 0, VM: "VM /dc-1/vm/node", host: h, place: h.place}
 			switch i % 97 {
 			case 7:
 				n.Marks = []mark{newMark(drift, "the zone differs")}
@@ -127,7 +127,7 @@ func hostileFleet() *fleet {
 	return &fleet{
 		HasNodes: true, hosts: []*host{h, alone}, VCenters: []*vcenter{{evil, []mark{newMark(unread, evil), newMark(incomplete, evil)}}},
 		nodes: []*node{
-			{Name: evil, ControlPlane: true, host: h, Machine: quote.Name(evil), place: h.place, Marks: []mark{newMark(drift, evil)}},
+			{Name: evil, ControlPlane: true, host: h, VM: quote.Name(evil), place: h.place, Marks: []mark{newMark(drift, evil)}},
 			{Name: evil + "2", host: h, place: place{evil, evil + "3", evil, evil}},
 			{Name: evil + "3", Marks: []mark{newMark(unplaced, evil)}},
 		},

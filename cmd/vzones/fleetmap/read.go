@@ -122,14 +122,14 @@ func placeOf(placed topology.Placement) (p place) {
 func (r *reader) node(l *world.Look) {
 	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)
-	m := l.Place.Machine
+	m := l.Place.VM
 	why := quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
 	if m == nil || lacks(topology.LabelRegion) || lacks(topology.LabelZone) {
 		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "its place is unknown"))}
 		return
 	}
-	n.Machine = quote.Name(m.Ref.Located(m.InventoryPath))
+	n.VM = quote.Name(m.Ref.Located(m.InventoryPath))
 	n.host = r.hostOf(m)
 	for _, d := range l.Differences {
 		if d.Missing || d.IsCertain() {
@@ -148,7 +148,7 @@ func (r *reader) node(l *world.Look) {
 }
 
 // hostOf returns the host of a VM. One placeholder stands for all unknown hosts of a vCenter.
-func (r *reader) hostOf(m *inventory.Machine) *host {
+func (r *reader) hostOf(m *inventory.VM) *host {
 	for _, p := range m.Paths {
 		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == world.TypeHost {
 			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories)

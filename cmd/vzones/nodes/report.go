@@ -47,8 +47,8 @@ type Node struct {
 	Datacenter string `json:"datacenter,omitempty"`
 	Cluster    string `json:"cluster,omitempty"`
 	Host       string `json:"host,omitempty"`
-	// Machine is the managed object ID, and Path the inventory path.
-	Machine    string `json:"vm,omitempty"`
+	// VM is the managed object ID, and Path the inventory path.
+	VM         string `json:"vm,omitempty"`
 	Path       string `json:"path,omitempty"`
 	PowerState string `json:"powerState,omitempty"`
 	// Region, Zone and Labels are the values of the place. Labels includes region and zone.
@@ -115,8 +115,8 @@ func nodeOf(l *world.Look) Node {
 		}
 		n.Labels[d.Label] = d.Value
 	}
-	if m := l.Place.Machine; m != nil {
-		n.Machine = m.Ref.ID
+	if m := l.Place.VM; m != nil {
+		n.VM = m.Ref.ID
 		n.Path = m.InventoryPath
 		n.PowerState = string(m.Power)
 		n.Datacenter = m.Datacenter
@@ -189,7 +189,7 @@ func listOf(nodes []Node, labels []string) *cli.List {
 		for i, name := range names {
 			cells[i] = cellOf(name)
 		}
-		cells = append(cells, cellOf(uniqueIPs(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.Machine), cellOf(n.PowerState), cellOf(n.Taints...))
+		cells = append(cells, cellOf(uniqueIPs(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.VM), cellOf(n.PowerState), cellOf(n.Taints...))
 		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
 	}
 	return list

@@ -125,7 +125,7 @@ func (e *edit) visitObjects(visit func(*topology.Object)) {
 		if s.Snapshot == nil {
 			continue
 		}
-		for _, m := range s.Snapshot.Machines {
+		for _, m := range s.Snapshot.VMs {
 			for i := range m.Paths {
 				for _, o := range m.Paths[i].Objects {
 					visit(o)
@@ -177,9 +177,9 @@ func (e *edit) apply() []inventory.State {
 			continue
 		}
 		s := *states[i].Snapshot
-		s.Machines = maps.Clone(s.Machines)
-		for id, m := range s.Machines {
-			s.Machines[id] = e.edited(m)
+		s.VMs = maps.Clone(s.VMs)
+		for id, m := range s.VMs {
+			s.VMs[id] = e.edited(m)
 		}
 		if made := e.made[inventory.FirstEntry(e.states, s.VCenter)]; len(made) > 0 {
 			s.InvisibleCategories = slices.DeleteFunc(slices.Clone(s.InvisibleCategories), func(name string) bool { return slices.Contains(made, name) })
@@ -189,7 +189,7 @@ func (e *edit) apply() []inventory.State {
 	return states
 }
 
-func (e *edit) edited(m *inventory.Machine) *inventory.Machine {
+func (e *edit) edited(m *inventory.VM) *inventory.VM {
 	clone := *m
 	clone.Paths = slices.Clone(m.Paths)
 	for i := range clone.Paths {

@@ -60,7 +60,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 			return false
 		}
 	}
-	for id, m := range s.Machines {
+	for id, m := range s.VMs {
 		if slices.Contains(s.Outside, id) {
 			// This VM matches no Node.
 			continue
@@ -76,7 +76,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 // were read.
 func isFound(s *inventory.Snapshot, id *inventory.Identity, details bool) bool {
 	isRead := func(e *inventory.Entry) bool {
-		m := s.Machines[e.ID]
+		m := s.VMs[e.ID]
 		return !details || e.Template || e.Unreadable || m != nil && !m.UUID.IsZero()
 	}
 	if len(id.UUIDs) == 0 {
@@ -105,7 +105,7 @@ func (w *World) pendingDetails(states []inventory.State) int {
 }
 
 // tagsAreRead reports whether reading the tags above a VM has succeeded or failed.
-func (w *World) tagsAreRead(m *inventory.Machine) bool {
+func (w *World) tagsAreRead(m *inventory.VM) bool {
 	return !hasObject(m, func(p *topology.Path, _ int, o *topology.Object) bool {
 		return w.isTagged(p) && errors.Is(o.TagsErr, topology.ErrNotRead)
 	})
@@ -121,9 +121,9 @@ func (w *World) TagsErr(s *inventory.State) error {
 	if s.Snapshot == nil {
 		return nil
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.Snapshot.Machines)) {
+	for _, id := range slices.Sorted(maps.Keys(s.Snapshot.VMs)) {
 		var found error
-		hasObject(s.Snapshot.Machines[id], func(p *topology.Path, _ int, o *topology.Object) bool {
+		hasObject(s.Snapshot.VMs[id], func(p *topology.Path, _ int, o *topology.Object) bool {
 			if w.isTagged(p) && o.TagsErr != nil && !errors.Is(o.TagsErr, topology.ErrNotPermitted) {
 				found = o.TagsErr
 			}
@@ -142,14 +142,14 @@ func (w *World) TagsErr(s *inventory.State) error {
 
 // groupsAreRead reports whether reading the DRS host groups of a VM's host has succeeded or failed. Only
 // clusters have host groups.
-func groupsAreRead(m *inventory.Machine) bool {
+func groupsAreRead(m *inventory.VM) bool {
 	return !hasObject(m, func(p *topology.Path, i int, o *topology.Object) bool {
 		inCluster := i+1 < len(p.Objects) && p.Objects[i+1].Ref.Type == "ClusterComputeResource"
 		return o.Ref.Type == "HostSystem" && inCluster && o.HostGroups == nil
 	})
 }
 
-func hasObject(m *inventory.Machine, matches func(*topology.Path, int, *topology.Object) bool) bool {
+func hasObject(m *inventory.VM, matches func(*topology.Path, int, *topology.Object) bool) bool {
 	for i := range m.Paths {
 		for j, o := range m.Paths[i].Objects {
 			if matches(&m.Paths[i], j, o) {

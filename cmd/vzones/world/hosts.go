@@ -31,9 +31,9 @@ func HostPolicy(policy topology.Policy) (topology.Policy, bool) {
 	if !ok {
 		return topology.Policy{}, false
 	}
-	isMachines := func(r topology.Rule) bool { return !r.FollowsFromHost() }
-	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), isMachines)
-	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isMachines)
+	isVMs := func(r topology.Rule) bool { return !r.FollowsFromHost() }
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), isVMs)
+	p.Levels = slices.DeleteFunc(slices.Clone(p.Levels), isVMs)
 	return p, len(p.Rules) == len(policy.Rules)
 }
 

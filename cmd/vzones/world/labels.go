@@ -120,7 +120,7 @@ func (l *Look) Label(key string) Label {
 		out.Place = nodeLabel
 		out.Source = plan.EachNode
 	}
-	if m := l.Place.Machine; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
+	if m := l.Place.VM; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
 		out.Place = l.Place.InstanceType
 		out.Source = "the configuration of " + m.Ref.Located(m.InventoryPath)
 	}

@@ -59,7 +59,7 @@ func (w *World) StatesFor(n *v1.Node) []inventory.State {
 // running daemon remembers the owner of a VM; the tool has no memory and trusts the annotations of other
 // Nodes instead.
 type claims struct {
-	machines map[topology.Ref]bool
+	vms map[topology.Ref]bool
 	// placer and states exclude the claimed VMs.
 	placer *placement.Placer
 	states []inventory.State
@@ -68,11 +68,11 @@ type claims struct {
 // appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every Node without
 // a claim.
 func (c *claims) appliesTo(p *placement.Placer, n *v1.Node) bool {
-	if len(c.machines) == 0 || p.IsForeign(n) {
+	if len(c.vms) == 0 || p.IsForeign(n) {
 		return false
 	}
 	id, err := p.Identify(n)
-	return err == nil && !c.machines[id.Recorded]
+	return err == nil && !c.vms[id.Recorded]
 }
 
 func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
@@ -83,7 +83,7 @@ func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
 }
 
 func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State, nodes []*v1.Node) claims {
-	c := claims{machines: map[topology.Ref]bool{}, states: slices.Clone(states)}
+	c := claims{vms: map[topology.Ref]bool{}, states: slices.Clone(states)}
 	for _, id := range statements(p, nodes) {
 		for i := range c.states {
 			s := c.states[i].Snapshot
@@ -95,11 +95,11 @@ func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State,
 				without.Unreadable = maps.Clone(s.Unreadable)
 				delete(without.Unreadable, id.Recorded.ID)
 				c.states[i].Snapshot = &without
-				c.machines[id.Recorded] = true
+				c.vms[id.Recorded] = true
 			}
 		}
 	}
-	if len(c.machines) > 0 {
+	if len(c.vms) > 0 {
 		c.placer = placeBy(c.states, cfg, nodes)
 	}
 	return c
@@ -138,7 +138,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	l.Identity, _ = p.Identify(n)
 	d := p.Decide(n)
 	l.Place = *d
-	if l.Err = cmp.Or(d.PlaceErr, d.MachineErr); report.NeverOurs(n, d) {
+	if l.Err = cmp.Or(d.PlaceErr, d.VMErr); report.NeverOurs(n, d) {
 		l.Foreign = true
 		return l
 	}
@@ -195,10 +195,10 @@ func (l *Look) IsControlPlane() bool {
 
 // Above returns the nearest object of the given types above the VM on the compute path, or nil.
 func (l *Look) Above(types ...string) *topology.Object {
-	if l.Place.Machine == nil {
+	if l.Place.VM == nil {
 		return nil
 	}
-	for _, p := range l.Place.Machine.Paths {
+	for _, p := range l.Place.VM.Paths {
 		i := slices.IndexFunc(p.Objects, func(o *topology.Object) bool { return slices.Contains(types, o.Ref.Type) })
 		if p.Kind == topology.ComputePath && i >= 0 {
 			return p.Objects[i]

@@ -11,8 +11,8 @@ import (
 type SurveyQuery struct {
 	// Categories are the names of tag categories. Tags are read only if there are any.
 	Categories []string
-	// Machines are the IDs of VMs whose settings are read, by vCenter.
-	Machines map[string][]string
+	// VMs are the IDs of VMs whose settings are read, by vCenter.
+	VMs map[string][]string
 	// Definitions requests the cardinality and the associable types of the Categories.
 	Definitions bool
 }
@@ -37,9 +37,9 @@ type Survey struct {
 	// TagsErr is set if tags could not be read. It is nil if the account lacks permission for some
 	// objects only.
 	TagsErr error
-	// Machines are the settings of the queried VMs by ID.
-	Machines    map[string]MachineSettings
-	MachinesErr error
+	// VMs are the settings of the queried VMs by ID.
+	VMs    map[string]VMSettings
+	VMsErr error
 }
 
 // About describes a vCenter.
@@ -78,8 +78,8 @@ type Category struct {
 	Types []string
 }
 
-// MachineSettings are settings of a VM. Fields are false if they cannot be read.
-type MachineSettings struct {
+// VMSettings are settings of a VM. Fields are false if they cannot be read.
+type VMSettings struct {
 	LacksDiskUUID bool
 	// LacksTools reports whether the VM runs and VMware Tools do not. It is false while they start.
 	LacksTools bool

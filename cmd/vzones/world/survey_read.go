@@ -27,10 +27,10 @@ import (
 const (
 	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after
 	// cancellation.
-	cleanupTimeout     = 3 * time.Second
-	maxTagRequests     = 4
-	tagCacheTTL        = time.Hour
-	machinesPerRequest = 1000
+	cleanupTimeout = 3 * time.Second
+	maxTagRequests = 4
+	tagCacheTTL    = time.Hour
+	vmsPerRequest  = 1000
 )
 
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
@@ -98,8 +98,8 @@ func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requir
 		}
 	}
 	s.Objects = r.objects(facts, attached)
-	s.Machines, err = r.machines(ctx, q.Machines[r.vcenter])
-	s.MachinesErr = r.failed("reading VMs", err)
+	s.VMs, err = r.vms(ctx, q.VMs[r.vcenter])
+	s.VMsErr = r.failed("reading VMs", err)
 	return s
 }
 
@@ -255,14 +255,14 @@ const (
 	power     = "runtime.powerState"
 )
 
-func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]MachineSettings, error) {
-	settings := map[string]MachineSettings{}
-	for chunk := range slices.Chunk(ids, machinesPerRequest) {
+func (r *surveyor) vms(ctx context.Context, ids []string) (map[string]VMSettings, error) {
+	settings := map[string]VMSettings{}
+	for chunk := range slices.Chunk(ids, vmsPerRequest) {
 		spec := types.PropertyFilterSpec{PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{uuid, diskFlag, diskKey, diskLower, tools, power}}}}
 		for _, id := range chunk {
-			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: model.MachineRef(id)})
+			spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: model.VMRef(id)})
 		}
-		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) { settings[o.Obj.Value] = machineOf(o) })
+		err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) { settings[o.Obj.Value] = vmOf(o) })
 		if err != nil {
 			return settings, err
 		}
@@ -270,7 +270,7 @@ func (r *surveyor) machines(ctx context.Context, ids []string) (map[string]Machi
 	return settings, nil
 }
 
-func machineOf(o *types.ObjectContent) MachineSettings {
+func vmOf(o *types.ObjectContent) VMSettings {
 	isTrue := map[string]bool{}
 	for _, p := range o.PropSet {
 		switch p.Name {
@@ -284,7 +284,7 @@ func machineOf(o *types.ObjectContent) MachineSettings {
 			isTrue[p.Name] = isOn(p.Val)
 		}
 	}
-	return MachineSettings{LacksDiskUUID: isTrue[uuid] && !isTrue[diskFlag] && !isTrue[diskKey] && !isTrue[diskLower], LacksTools: isTrue[tools] && isTrue[power]}
+	return VMSettings{LacksDiskUUID: isTrue[uuid] && !isTrue[diskFlag] && !isTrue[diskKey] && !isTrue[diskLower], LacksTools: isTrue[tools] && isTrue[power]}
 }
 
 // isOn parses a flag, or an extraConfig value of a VM.

@@ -49,13 +49,13 @@ func TestSurveySettings(t *testing.T) {
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
 		ids = append(ids, w.moid(name))
 	}
-	q.Machines = map[string][]string{"east": ids}
+	q.VMs = map[string][]string{"east": ids}
 	s := w.read(q)[0]
 	if errs := errorsOf(&s); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	want := map[string]MachineSettings{ids[0]: {}, ids[1]: {LacksTools: true}, ids[2]: {LacksDiskUUID: true}, ids[3]: {}}
-	if diff := cmp.Diff(want, s.Machines); diff != "" {
+	want := map[string]VMSettings{ids[0]: {}, ids[1]: {LacksTools: true}, ids[2]: {LacksDiskUUID: true}, ids[3]: {}}
+	if diff := cmp.Diff(want, s.VMs); diff != "" {
 		t.Errorf("settings of VMs (-want +got):\n%s", diff)
 	}
 	categories := []Category{{Name: "region", Multiple: true}, {Name: "zone", Types: []string{"HostSystem", "ClusterComputeResource"}}}
@@ -68,7 +68,7 @@ func TestSurveySettings(t *testing.T) {
 	if err := east.EnableUUID("n3", true); err != nil {
 		t.Fatal(err)
 	}
-	if s := w.read(SurveyQuery{Machines: map[string][]string{"east": ids}})[0]; s.Machines[ids[2]].LacksDiskUUID {
+	if s := w.read(SurveyQuery{VMs: map[string][]string{"east": ids}})[0]; s.VMs[ids[2]].LacksDiskUUID {
 		t.Error("disk.enableUUID of n3 is off")
 	}
 	tidy(w)
@@ -87,7 +87,7 @@ func TestSurveyWithMissingPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := everything
-	q.Machines = map[string][]string{"east": {w.moid("n1")}}
+	q.VMs = map[string][]string{"east": {w.moid("n1")}}
 	s := w.read(q)[0]
 	if errs := errorsOf(&s); !slices.Equal(errs, []string{"tags"}) {
 		t.Fatal(errs)
@@ -104,8 +104,8 @@ func TestSurveyWithMissingPermissions(t *testing.T) {
 	if got := strings.Join(unread, " "); got != "/ /dc1/host/c1 /dc1/host/c1/h1" {
 		t.Errorf("not read are %s", got)
 	}
-	if len(s.Machines) != 1 || s.Machines[w.moid("n1")] != (MachineSettings{}) {
-		t.Errorf("got the settings %+v, want none of n1, which the account may not read", s.Machines)
+	if len(s.VMs) != 1 || s.VMs[w.moid("n1")] != (VMSettings{}) {
+		t.Errorf("got the settings %+v, want none of n1, which the account may not read", s.VMs)
 	}
 	tidy(w)
 }
@@ -149,7 +149,7 @@ func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
 // The number of requests does not depend on the number of hosts and VMs.
 func TestSurveyCost(t *testing.T) {
 	t.Parallel()
-	cost := func(hosts, machines int) int {
+	cost := func(hosts, vms int) int {
 		w := surveyed(t, fmt.Sprintf(`
 vcenters:
 - name: east
@@ -158,17 +158,17 @@ vcenters:
     tags: {region: east}
     clusters: [{name: c1, tags: {zone: a}, hosts: %d}]
     vms: [{name: n, count: %d}]
-`, hosts, machines))
+`, hosts, vms))
 		v := w.sim.VCenter("east")
 		q := everything
-		q.Machines = map[string][]string{}
-		for _, m := range v.Machines() {
-			q.Machines["east"] = append(q.Machines["east"], m.MoID)
+		q.VMs = map[string][]string{}
+		for _, m := range v.VMs() {
+			q.VMs["east"] = append(q.VMs["east"], m.MoID)
 		}
 		v.ResetRequests()
 		s := w.read(q)[0]
-		if errs := errorsOf(&s); len(errs) > 0 || len(s.Machines) != machines {
-			t.Errorf("%v, %d VMs", errs, len(s.Machines))
+		if errs := errorsOf(&s); len(errs) > 0 || len(s.VMs) != vms {
+			t.Errorf("%v, %d VMs", errs, len(s.VMs))
 		}
 		n := v.Total() - v.Requests()["WaitForUpdatesEx"]
 		t.Logf("%d requests: %v", n, v.Requests())

@@ -175,7 +175,7 @@ func errorsOf(s *Survey) (parts []string) {
 		name string
 		has  bool
 	}{
-		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"tags", untagged || s.TagsErr != nil}, {"categories", s.CategoriesErr != nil}, {"vms", s.MachinesErr != nil},
+		{"vCenter", s.Err != nil}, {"objects", s.ObjectsErr != nil}, {"tags", untagged || s.TagsErr != nil}, {"categories", s.CategoriesErr != nil}, {"vms", s.VMsErr != nil},
 	} {
 		if p.has {
 			parts = append(parts, p.name)
@@ -239,9 +239,9 @@ func (w *surveyedFleet) read(q SurveyQuery) []Survey {
 	return readSurveys(w.ctx, w.fleet.Sessions(), needs, q)
 }
 
-func (w *surveyedFleet) moid(machine string) string {
+func (w *surveyedFleet) moid(vm string) string {
 	w.Helper()
-	m, err := w.sim.Machine(machine)
+	m, err := w.sim.VM(vm)
 	if err != nil {
 		w.Fatal(err)
 	}

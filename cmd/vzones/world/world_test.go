@@ -27,7 +27,7 @@ func start(t testing.TB, description string) (*fleet.Fleet, *Flags) {
 	t.Helper()
 	f := fleettest.Start(t, description)
 	var nodes []v1.Node
-	for _, m := range f.Machines() {
+	for _, m := range f.VMs() {
 		nodes = append(nodes, waiting(m.Name, m.UUID))
 	}
 	return f, &Flags{Config: fleettest.WriteConfig(t, f, t.TempDir()), Kubeconfig: fixture.ServeNodes(t, nodes), Timeout: 2 * time.Minute}
@@ -171,7 +171,7 @@ func TestRequestTime(t *testing.T) {
 }
 
 // large describes vCenters with many VMs.
-func large(vcenters, machines int) string {
+func large(vcenters, vms int) string {
 	var b strings.Builder
 	b.WriteString("vcenters:\n")
 	for i := range vcenters {
@@ -180,7 +180,7 @@ func large(vcenters, machines int) string {
 			fmt.Fprintf(&b, "    - {name: c%d, hosts: 4, tags: {zone: z%d-%d}}\n", c, i, c)
 		}
 		b.WriteString("    vms:\n")
-		for m := range machines {
+		for m := range vms {
 			fmt.Fprintf(&b, "    - {name: node-%d-%d, cluster: c%d}\n", i, m, m%4)
 		}
 	}
@@ -192,8 +192,8 @@ const mostRequests = 40
 
 // The number of requests does not depend on the number of Nodes.
 func TestRequests(t *testing.T) {
-	for _, machines := range []int{5, 500} {
-		f, flags := start(t, large(2, machines))
+	for _, vms := range []int{5, 500} {
+		f, flags := start(t, large(2, vms))
 		w, err := Open(t.Context(), flags)
 		if err != nil {
 			t.Fatal(err)
@@ -206,9 +206,9 @@ func TestRequests(t *testing.T) {
 		w.Close()
 		for _, v := range f.VCenters() {
 			n := v.Total() - max(v.Requests()["WaitForUpdatesEx"]-1, 0) // The number of pages depends on the speed of the host.
-			t.Logf("%d VMs: %d requests to vCenter %s beside pages", machines, n, v.Name())
+			t.Logf("%d VMs: %d requests to vCenter %s beside pages", vms, n, v.Name())
 			if n > mostRequests {
-				t.Errorf("%d VMs: vCenter %s had %d requests: %v", machines, v.Name(), v.Total(), v.Requests())
+				t.Errorf("%d VMs: vCenter %s had %d requests: %v", vms, v.Name(), v.Total(), v.Requests())
 			}
 		}
 	}

@@ -85,7 +85,7 @@ func TestTreeIsBounded(t *testing.T) {
 // A vCenter may report any number of VMs and of changed UUIDs.
 func TestIndexIsBounded(t *testing.T) {
 	apply := func(m *Model, vm, uuid int) {
-		m.ApplyIndex("filter", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef(fmt.Sprint("vm-", vm)),
+		m.ApplyIndex("filter", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef(fmt.Sprint("vm-", vm)),
 			ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: fmt.Sprintf("42000000-0000-4000-8000-%012d", uuid)}}})
 	}
 	m := New("east", types.ServiceContent{}, nil)

@@ -41,8 +41,8 @@ func FuzzUpdates(f *testing.F) {
 				vms = append(vms, u.Obj.Value)
 			}
 		}
-		snap := m.Snapshot(View{Machines: vms})
-		for _, vm := range snap.Machines {
+		snap := m.Snapshot(View{VMs: vms})
+		for _, vm := range snap.VMs {
 			if len(vm.InventoryPath) > 4*maxPath || len(vm.Name) > maxName || vm.HostName != "" && !inventory.IsHostName(vm.HostName) {
 				t.Errorf("a VM has the path %q, the name %q and the host name %q", vm.InventoryPath, vm.Name, vm.HostName)
 			}

@@ -25,7 +25,7 @@ func addrs(s ...string) []netip.Addr {
 
 // A change may report the whole option or only its value. Invalid metadata has no addresses.
 func TestStaticAddresses(t *testing.T) {
-	tree, ref := NewTree(types.ManagedObjectReference{}), MachineRef("vm-1")
+	tree, ref := NewTree(types.ManagedObjectReference{}), VMRef("vm-1")
 	whole := func(text string) any { return types.OptionValue{Key: guestinfo.Key, Value: text} }
 	const metadata = "network: {ethernets: {a: {addresses: [%s]}}}"
 	tree.Add(&types.ObjectContent{Obj: ref, PropSet: []types.DynamicProperty{{Name: GuestMetadata, Val: whole(fmt.Sprintf(metadata, "10.0.0.7"))}}})

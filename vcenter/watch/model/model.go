@@ -86,7 +86,7 @@ func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
 
 // Forget removes a VM that no filter has reported as gone.
 func (m *Model) Forget(id string) {
-	ref := MachineRef(id)
+	ref := VMRef(id)
 	m.ApplyIndex(m.index[id].lastFilter, &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: ref})
 	m.Tree.Remove(ref)
 }
@@ -134,7 +134,7 @@ func (m *Model) firstSeen(id string) inventory.FirstSeen {
 // ApplySummaries takes missing UUIDs from summaries, and reports whether it found any.
 func (m *Model) ApplySummaries() (found bool) {
 	for id := range m.withoutUUID {
-		uuid, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string(SummaryUUID))
+		uuid, err := inventory.ParseUUID(m.Tree.objects[VMRef(id)].string(SummaryUUID))
 		if err != nil {
 			continue
 		}
@@ -383,11 +383,11 @@ func (m *Model) Eligible(ids []string) []string {
 }
 
 // HasDetails reports whether the VM's details were read.
-func (m *Model) HasDetails(id string) bool { return m.Tree.objects[MachineRef(id)] != nil }
+func (m *Model) HasDetails(id string) bool { return m.Tree.objects[VMRef(id)] != nil }
 
 // UUID returns the UUID in the VM's details, zero if there is none.
 func (m *Model) UUID(id string) inventory.UUID {
-	u, err := inventory.ParseUUID(m.Tree.objects[MachineRef(id)].string("config.uuid"))
+	u, err := inventory.ParseUUID(m.Tree.objects[VMRef(id)].string("config.uuid"))
 	if err != nil {
 		return inventory.UUID{}
 	}
@@ -398,7 +398,7 @@ func (m *Model) UUID(id string) inventory.UUID {
 func (m *Model) WithAncestors(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {
-		for _, start := range m.Tree.pathStarts(MachineRef(id)) {
+		for _, start := range m.Tree.pathStarts(VMRef(id)) {
 			if len(paths) > 0 && !slices.Contains(paths, start.kind) {
 				continue
 			}

@@ -30,7 +30,7 @@ func entries(m *Model) int {
 func TestMoveBetweenFilters(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	report := func(filter string, kind types.ObjectUpdateKind) {
-		u := &types.ObjectUpdate{Kind: kind, Obj: MachineRef("vm-1")}
+		u := &types.ObjectUpdate{Kind: kind, Obj: VMRef("vm-1")}
 		if kind == types.ObjectUpdateKindEnter {
 			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: stranger}}
 		}
@@ -57,9 +57,9 @@ func TestMoveBetweenFilters(t *testing.T) {
 func TestSetAnnotated(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	for _, id := range []string{"vm-1", "vm-2"} {
-		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef(id)})
+		m.ApplyIndex("f", &types.ObjectUpdate{Obj: VMRef(id)})
 	}
-	m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	m.ApplyIndex("f", &types.ObjectUpdate{Obj: VMRef("vm-3"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 	for i, c := range []struct {
 		annotated map[string]bool
 		changed   bool
@@ -98,9 +98,9 @@ func TestNewVMsAfterALostVM(t *testing.T) {
 			return m.Wanted(uuids, nil)
 		}
 		enter := func(id string) {
-			m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef(id)})
+			m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef(id)})
 		}
-		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-0"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef("vm-0"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 		m.Complete()
 		enter("vm-1")
 		if got := wanted(u); !slices.Equal(got, []string{"vm-0"}) {
@@ -109,7 +109,7 @@ func TestNewVMsAfterALostVM(t *testing.T) {
 		if got := wanted(u, inventory.UUID{7}); !slices.Equal(got, []string{"vm-0"}) {
 			t.Errorf("for a VM that never was here %v are followed", got)
 		}
-		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: MachineRef("vm-0")})
+		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindLeave, Obj: VMRef("vm-0")})
 		if got := wanted(u); !slices.Equal(got, []string{"vm-1"}) {
 			t.Errorf("once it is gone %v are followed", got)
 		}
@@ -132,7 +132,7 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 		return types.ServiceContent{About: types.AboutInfo{InstanceUuid: instance}}
 	}
 	enter := func(m *Model, uuid string) {
-		u := &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-1")}
+		u := &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef("vm-1")}
 		if uuid != "" {
 			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: uuid}}
 		}
@@ -157,7 +157,7 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 func TestSnapshotsShareUnchangedVMs(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
 	report := func(id string, changes ...types.PropertyChange) {
-		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: MachineRef(id), ChangeSet: changes})
+		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: VMRef(id), ChangeSet: changes})
 	}
 	cluster := types.ManagedObjectReference{Type: "ClusterComputeResource", Value: "domain-c1"}
 	m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c1"}}})
@@ -165,10 +165,10 @@ func TestSnapshotsShareUnchangedVMs(t *testing.T) {
 		report(id, types.PropertyChange{Name: "config.uuid", Val: stranger}, types.PropertyChange{Name: "name", Val: id},
 			types.PropertyChange{Name: "parent", Val: cluster})
 	}
-	view := View{Machines: []string{"vm-1", "vm-2"}}
-	before := m.Snapshot(view).Machines
+	view := View{VMs: []string{"vm-1", "vm-2"}}
+	before := m.Snapshot(view).VMs
 	report("vm-2", types.PropertyChange{Name: "name", Val: "renamed"})
-	now := m.Snapshot(view).Machines
+	now := m.Snapshot(view).VMs
 	if before["vm-1"] == nil || now["vm-1"] != before["vm-1"] {
 		t.Errorf("vm-1 was %p and is %p", before["vm-1"], now["vm-1"])
 	}
@@ -176,7 +176,7 @@ func TestSnapshotsShareUnchangedVMs(t *testing.T) {
 		t.Errorf("vm-2 was %+v and is %+v", before["vm-2"], now["vm-2"])
 	}
 	m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: cluster, ChangeSet: []types.PropertyChange{{Name: "name", Val: "c2"}}})
-	if then := m.Snapshot(view).Machines; len(now["vm-1"].Paths) > 0 && (then["vm-1"] == now["vm-1"] || then["vm-1"].InventoryPath == now["vm-1"].InventoryPath) {
+	if then := m.Snapshot(view).VMs; len(now["vm-1"].Paths) > 0 && (then["vm-1"] == now["vm-1"] || then["vm-1"].InventoryPath == now["vm-1"].InventoryPath) {
 		t.Errorf("the cluster's new name is not in %s, %+v", then["vm-1"].InventoryPath, then["vm-1"].Paths)
 	} else if len(now["vm-1"].Paths) == 0 {
 		t.Error("no paths to compare")
@@ -209,10 +209,10 @@ func TestPowerOfAVMThatIsNotConnected(t *testing.T) {
 		{"", connected, off, inventory.PowerUnknown, true},
 	} {
 		m := New("east", types.ServiceContent{}, nil)
-		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{
+		m.Tree.Apply(&types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef("vm-1"), ChangeSet: []types.PropertyChange{
 			{Name: "config.uuid", Val: c.uuid}, {Name: "runtime.connectionState", Val: c.connection}, {Name: "runtime.powerState", Val: c.power},
 		}})
-		vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]
+		vm := m.Snapshot(View{VMs: []string{"vm-1"}}).VMs["vm-1"]
 		if vm == nil || vm.Power != c.want || vm.WasOff != c.wasOff {
 			t.Errorf("UUID %q, connection %v, %s: got %+v, want power %q, was off: %t", c.uuid, c.connection, c.power, vm, c.want, c.wasOff)
 		}
@@ -225,9 +225,9 @@ func TestRoleWithoutAConfiguration(t *testing.T) {
 	check := func(what string, want bool, uuid any, role any) {
 		t.Helper()
 		changes := []types.PropertyChange{{Name: "config.uuid", Val: uuid}, {Name: faultTolerance, Val: role}}
-		m.ApplyIndex("f", &types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: changes[:1]})
-		m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: changes})
-		if vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]; vm == nil || vm.Secondary != want {
+		m.ApplyIndex("f", &types.ObjectUpdate{Obj: VMRef("vm-1"), ChangeSet: changes[:1]})
+		m.Tree.Apply(&types.ObjectUpdate{Obj: VMRef("vm-1"), ChangeSet: changes})
+		if vm := m.Snapshot(View{VMs: []string{"vm-1"}}).VMs["vm-1"]; vm == nil || vm.Secondary != want {
 			t.Errorf("%s: got %+v, want secondary: %t", what, vm, want)
 		}
 	}
@@ -256,14 +256,14 @@ func TestGuestAddress(t *testing.T) {
 		"one that the guest made itself": {[]types.GuestNicInfo{nic(-1, "10.0.0.2")}, false},
 	} {
 		m := New("east", types.ServiceContent{}, nil)
-		m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{
+		m.Tree.Apply(&types.ObjectUpdate{Obj: VMRef("vm-1"), ChangeSet: []types.PropertyChange{
 			{Name: "config.uuid", Val: stranger}, {Name: guestAddress, Val: "10.0.0.1"}, {Name: guestNet, Val: types.ArrayOfGuestNicInfo{GuestNicInfo: c.nics}},
 		}})
 		want := netip.Addr{}
 		if c.want {
 			want = netip.MustParseAddr("10.0.0.1")
 		}
-		if vm := m.Snapshot(View{Machines: []string{"vm-1"}}).Machines["vm-1"]; vm == nil || vm.GuestAddress != want {
+		if vm := m.Snapshot(View{VMs: []string{"vm-1"}}).VMs["vm-1"]; vm == nil || vm.GuestAddress != want {
 			t.Errorf("%s: got %+v, want guest address %v", name, vm, want)
 		}
 	}
@@ -272,12 +272,12 @@ func TestGuestAddress(t *testing.T) {
 // VMs without details are neither outside nor recorded.
 func TestOutsideAndRecordedHaveDetails(t *testing.T) {
 	m := New("east", types.ServiceContent{}, nil)
-	m.Tree.Apply(&types.ObjectUpdate{Obj: MachineRef("vm-1"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
+	m.Tree.Apply(&types.ObjectUpdate{Obj: VMRef("vm-1"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
 	both := []string{"vm-1", "vm-2"}
-	snap := m.Snapshot(View{Machines: both, Outside: both, AnnotatedOnly: both})
+	snap := m.Snapshot(View{VMs: both, Outside: both, AnnotatedOnly: both})
 	recorded := slices.Collect(maps.Keys(snap.Recorded))
-	if want := both[:1]; !slices.Equal(snap.Outside, want) || !slices.Equal(recorded, want) || len(snap.Machines) != 1 {
-		t.Errorf("outside %v, recorded %v, details of %d; want %v in each", snap.Outside, recorded, len(snap.Machines), want)
+	if want := both[:1]; !slices.Equal(snap.Outside, want) || !slices.Equal(recorded, want) || len(snap.VMs) != 1 {
+		t.Errorf("outside %v, recorded %v, details of %d; want %v in each", snap.Outside, recorded, len(snap.VMs), want)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// MachineProperties are read for a Node's VM.
-var MachineProperties = []string{
+// VMProperties are read for a Node's VM.
+var VMProperties = []string{
 	"name", "parent", "parentVApp", "resourcePool", "runtime.host",
 	"config.uuid", SummaryUUID, "config.instanceUuid", "config.guestId", "config.hardware.numCPU", "config.hardware.memoryMB",
 	"runtime.powerState", "runtime.connectionState", faultTolerance, GuestHostName, guestNet, guestAddress,
@@ -31,7 +31,7 @@ func Upwards(name string) *types.TraversalSpec {
 	}
 }
 
-func machineSelection() []types.BaseSelectionSpec {
+func vmSelection() []types.BaseSelectionSpec {
 	ancestors := func() []types.BaseSelectionSpec {
 		return []types.BaseSelectionSpec{&types.SelectionSpec{Name: "up"}}
 	}
@@ -43,8 +43,8 @@ func machineSelection() []types.BaseSelectionSpec {
 	}
 }
 
-// MachineRef returns the reference of a VM.
-func MachineRef(id string) types.ManagedObjectReference {
+// VMRef returns the reference of a VM.
+func VMRef(id string) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "VirtualMachine", Value: id}
 }
 
@@ -77,7 +77,7 @@ func DetailSpec(list types.ManagedObjectReference, hosts HostFacts) types.Proper
 			Obj:  list,
 			Skip: types.NewBool(true),
 			SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{
-				Type: "ListView", Path: "view", SelectSet: machineSelection(),
+				Type: "ListView", Path: "view", SelectSet: vmSelection(),
 			}},
 		}},
 	}
@@ -86,15 +86,15 @@ func DetailSpec(list types.ManagedObjectReference, hosts HostFacts) types.Proper
 func detailProperties(hosts HostFacts) []types.PropertySpec {
 	return append([]types.PropertySpec{
 		{Type: "ManagedEntity", PathSet: []string{"name", "parent"}},
-		{Type: "VirtualMachine", PathSet: MachineProperties},
+		{Type: "VirtualMachine", PathSet: VMProperties},
 	}, hosts.Properties()...)
 }
 
-// MachineSpec selects VMs and their ancestors.
-func MachineSpec(machines []types.ManagedObjectReference, hosts HostFacts) types.PropertyFilterSpec {
+// VMSpec selects VMs and their ancestors.
+func VMSpec(vms []types.ManagedObjectReference, hosts HostFacts) types.PropertyFilterSpec {
 	spec := types.PropertyFilterSpec{PropSet: detailProperties(hosts)}
-	for _, ref := range machines {
-		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref, SelectSet: machineSelection()})
+	for _, ref := range vms {
+		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref, SelectSet: vmSelection()})
 	}
 	return spec
 }

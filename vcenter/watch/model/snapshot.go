@@ -17,8 +17,8 @@ import (
 
 // A View is the part of a snapshot that does not come from the model.
 type View struct {
-	// Machines are the managed object IDs of the VMs with details.
-	Machines []string
+	// VMs are the managed object IDs of the VMs with details.
+	VMs []string
 	// Outside are the VMs in no configured datacenter, AnnotatedOnly those known only from annotations.
 	Outside, AnnotatedOnly []string
 	Names                  map[string][]inventory.NameEntry
@@ -41,30 +41,30 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		InvisibleCategories: m.tags.Absent,
 		VisibleCategories:   m.tags.Present,
 		Recorded:            maps.Clone(m.annotated),
-		Machines:            make(map[string]*inventory.Machine, len(v.Machines)),
+		VMs:                 make(map[string]*inventory.VM, len(v.VMs)),
 	}
 	p := snapshotBuilder{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &Memberships{Facts: v.Hosts},
 		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
 		previous: m.previous,
 	}
-	for _, id := range v.Machines {
-		if machine := p.machine(id); machine != nil {
-			m.keepRole(id, machine)
-			snap.Machines[id] = unchanged(m.previous.machines[id], machine)
+	for _, id := range v.VMs {
+		if vm := p.vm(id); vm != nil {
+			m.keepRole(id, vm)
+			snap.VMs[id] = unchanged(m.previous.vms[id], vm)
 		}
 	}
-	m.previous = previousSnapshot{p.objects, snap.Machines}
+	m.previous = previousSnapshot{p.objects, snap.VMs}
 	for _, ref := range m.tags.NotPermitted() {
 		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
 	for _, id := range v.Outside {
-		if snap.Machines[id] != nil {
+		if snap.VMs[id] != nil {
 			snap.Outside = append(snap.Outside, id)
 		}
 	}
 	for _, id := range v.AnnotatedOnly {
-		if snap.Machines[id] != nil {
+		if snap.VMs[id] != nil {
 			snap.Recorded[id] = inventory.Entry{ID: id}
 		}
 	}
@@ -72,13 +72,13 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 }
 
 // keepRole keeps the Fault Tolerance role while the configuration cannot be read.
-func (m *Model) keepRole(id string, machine *inventory.Machine) {
+func (m *Model) keepRole(id string, vm *inventory.VM) {
 	e, indexed := m.index[id]
 	switch {
-	case machine.UUID.IsZero():
-		machine.Secondary = e.secondary
-	case indexed && e.secondary != machine.Secondary:
-		e.secondary = machine.Secondary
+	case vm.UUID.IsZero():
+		vm.Secondary = e.secondary
+	case indexed && e.secondary != vm.Secondary:
+		e.secondary = vm.Secondary
 		m.index[id] = e
 	}
 }
@@ -94,8 +94,8 @@ type snapshotBuilder struct {
 }
 
 type previousSnapshot struct {
-	objects  map[types.ManagedObjectReference]*topology.Object
-	machines map[string]*inventory.Machine
+	objects map[types.ManagedObjectReference]*topology.Object
+	vms     map[string]*inventory.VM
 }
 
 func unchanged[T any](previous, current *T) *T {
@@ -105,17 +105,17 @@ func unchanged[T any](previous, current *T) *T {
 	return current
 }
 
-func (p *snapshotBuilder) machine(id string) *inventory.Machine {
-	ref := MachineRef(id)
+func (p *snapshotBuilder) vm(id string) *inventory.VM {
+	ref := VMRef(id)
 	read := p.tree.objects[ref]
 	if read == nil {
 		return nil
 	}
 	uuid, err := inventory.ParseUUID(read.string("config.uuid"))
 	if err != nil {
-		return &inventory.Machine{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.Path(ref)), WasOff: read.power().IsOff()}
+		return &inventory.VM{Ref: p.ref(ref), Name: read.string("name"), InventoryPath: quote.Text(p.tree.Path(ref)), WasOff: read.power().IsOff()}
 	}
-	m := &inventory.Machine{
+	m := &inventory.VM{
 		Ref:           p.ref(ref),
 		UUID:          uuid,
 		Name:          read.string("name"),

@@ -57,7 +57,7 @@ func (t *Tree) store(ref types.ManagedObjectReference, p properties, oldWeight i
 // Add adds or replaces an object.
 func (t *Tree) Add(o *types.ObjectContent) {
 	clear(t.paths)
-	p := make(properties, min(len(o.PropSet), len(MachineProperties)))
+	p := make(properties, min(len(o.PropSet), len(VMProperties)))
 	for _, d := range o.PropSet {
 		p.set(d.Name, d.Val)
 	}
@@ -142,9 +142,9 @@ type pathStart struct {
 
 // pathStarts returns a VM's paths in the order of placement. A VM that is no template has all of
 // them: a missing property is not assigned yet, or not readable.
-func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
+func (t *Tree) pathStarts(vm types.ManagedObjectReference) []pathStart {
 	pathFrom := func(kind topology.PathKind, property string) pathStart {
-		ref, ok := t.objects[machine].ref(property)
+		ref, ok := t.objects[vm].ref(property)
 		if !ok {
 			return pathStart{kind: kind, unsetProperty: property}
 		}
@@ -152,7 +152,7 @@ func (t *Tree) pathStarts(machine types.ManagedObjectReference) []pathStart {
 	}
 	return []pathStart{
 		pathFrom(topology.ComputePath, "runtime.host"), pathFrom(topology.PoolPath, "resourcePool"),
-		{kind: topology.FolderPath, ref: machine},
+		{kind: topology.FolderPath, ref: vm},
 	}
 }
 

@@ -226,8 +226,8 @@ func TestStates(t *testing.T) {
 			return &inventory.Snapshot{
 				Incomplete: incomplete,
 				// Two VMs with one UUID are one entry.
-				Index:    map[inventory.UUID][]inventory.Entry{id(1): {{ID: "vm-1"}, {ID: "vm-2"}}, id(2): {{ID: "vm-3"}}},
-				Machines: map[string]*inventory.Machine{"vm-1": {}},
+				Index: map[inventory.UUID][]inventory.Entry{id(1): {{ID: "vm-1"}, {ID: "vm-2"}}, id(2): {{ID: "vm-3"}}},
+				VMs:   map[string]*inventory.VM{"vm-1": {}},
 
 				NotPermitted: []topology.Ref{{Type: "Folder", ID: "group-v3"}, {Type: "Folder", ID: "group-d1"}},
 			}

@@ -47,7 +47,7 @@ var snapshotGauges = []struct {
 	help  string
 }{
 	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Distinct VM UUIDs in a vCenter's index."},
-	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.Machines) }, "VMs of a vCenter that belong to Nodes and are watched in detail."},
+	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.VMs) }, "VMs of a vCenter that belong to Nodes and are watched in detail."},
 	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the watched VMs of a vCenter whose tags the account cannot read."},
 }
 
