@@ -122,7 +122,7 @@ func TestInstanceShutdown(t *testing.T) {
 	}
 }
 
-// complete is the metadata of a Node on machine(uuidA).
+// complete is the metadata of a Node on newVM(uuidA).
 func complete() *cloudprovider.InstanceMetadata {
 	return &cloudprovider.InstanceMetadata{
 		ProviderID:   "vsphere://" + uuidA,

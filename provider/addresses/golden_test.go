@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write what Select says into the golden 
 // TestGolden selects the addresses of the VMs in testdata. Each file is a txtar archive about a topic:
 //
 //	-- case NAME --  the purpose; the next sections belong to the case
-//	-- machine --  "nic KEY NETWORK: ADDRESS …", one per line, in Tools' order; a
+//	-- vm --  "nic KEY NETWORK: ADDRESS …", one per line, in Tools' order; a
 //	               ~ behind an address makes it secondary, a ! unusable;
 //	               "static ADDRESS …", "hostname NAME", "own NAME …" for
 //	               Input.OwnNames, "has TYPE=ADDRESS …" for an

@@ -95,7 +95,7 @@ func phaseOf(n *v1.Node, r *nodeRecord) phase {
 
 // nodeRecord is the state of one Node. The deciding goroutine owns the first part.
 type nodeRecord struct {
-	// decision is the last decision, or nil. machine is nil if every change of the fleet requeues the Node.
+	// decision is the last decision, or nil. vm is nil if every change of the fleet requeues the Node.
 	decision *placement.Decision
 	vm       *inventory.VM
 	// These are zero unless the Node is announced.

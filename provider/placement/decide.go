@@ -31,9 +31,9 @@ var (
 type Decision struct {
 	// VM is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
 	VM *inventory.VM
-	// VMErr is the reason for a nil Machine, or an ErrShared.
+	// VMErr is the reason for a nil VM, or an ErrShared.
 	VMErr error
-	// Shared means that another Node has the VM. Machine is nil if that Node takes precedence.
+	// Shared means that another Node has the VM. VM is nil if that Node takes precedence.
 	Shared bool
 	// VCenter is the first entry of the VM's vCenter.
 	VCenter string

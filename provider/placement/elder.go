@@ -83,7 +83,7 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.VM) bool {
 type reports map[string]reported
 
 type reported struct {
-	// A newer snapshot invalidates machines.
+	// A newer snapshot invalidates VMs.
 	snapshot weak.Pointer[inventory.Snapshot]
 	vms      map[netip.Addr][]*inventory.VM
 }

@@ -10,7 +10,7 @@ import (
 
 // Protect creates a Fault Tolerance secondary of a VM on a host of its cluster. As in vCenter, it
 // is a separate, powered-on VM with the name and the BIOS UUID of the primary; only config.ftInfo
-// differs. Machines omits it, and changes of the primary do not reach it.
+// differs. VMs omits it, and changes of the primary do not reach it.
 func (v *VCenter) Protect(vm, host string) error {
 	return v.change(vm, func(b *inventory, m *simVM) error {
 		if m.secondary != nil {

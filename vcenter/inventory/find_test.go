@@ -147,7 +147,7 @@ func TestFind(t *testing.T) {
 		name   string
 		states []inventory.State
 		id     inventory.Identity
-		want   string // the machine found
+		want   string // the VM found
 		err    error
 		says   string // substrings of the error, separated by blanks
 	}{

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// A machine is a VM of the description; fillers are not.
+// A simVM is a VM of the description; fillers are not.
 type simVM struct {
 	vm    *mo.VirtualMachine
 	nics  []types.GuestNicInfo            // interfaces that VMware Tools report while the VM runs

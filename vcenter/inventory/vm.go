@@ -20,7 +20,7 @@ const (
 // IsOff reports whether a VM is known not to run.
 func (p Power) IsOff() bool { return p == PowerOff || p == PowerSuspended }
 
-// A Machine contains the details of a Node's VM.
+// A VM contains the details of a Node's VM.
 type VM struct {
 	Ref topology.Ref
 	// UUID is the BIOS UUID, InstanceUUID config.instanceUuid. They are zero if the configuration cannot be read.
