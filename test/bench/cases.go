@@ -34,15 +34,15 @@ func cases() []benchCase {
 		{name: "nodes-1000-vcenters-10", about: "1,000 Nodes on 10 vCenters", fleet: layout{vcenters: 10, nodes: 1000}},
 		{name: "nodes-3000-vcenters-8", about: "3,000 Nodes on 8 vCenters", fleet: layout{vcenters: 8, nodes: 3000}},
 		{name: "nodes-5000", about: "5,000 Nodes on 10 vCenters with 20,000 further VMs", fleet: layout{vcenters: 10, nodes: 5000, fillers: 20000}},
-		{name: "hung", about: "the Nodes of the others while one of three vCenters hangs", fleet: three, breakVCenter: (*fleet.VCenter).Hang},
+		{name: "hung", about: "the other vCenters' Nodes while one of three vCenters hangs", fleet: three, breakVCenter: (*fleet.VCenter).Hang},
 		{
-			name: "hung-join", about: "Nodes of the others join while one of three vCenters has hung from the start",
+			name: "hung-join", about: "the other vCenters' Nodes join while one of three vCenters has hung from the start",
 			fleet: three, breakVCenter: (*fleet.VCenter).Hang, joinAfter: 5 * time.Second,
 		},
-		{name: "refusing", about: "the Nodes of the others while one of three vCenters refuses connections", fleet: three, breakVCenter: (*fleet.VCenter).Refuse},
-		{name: "rest", about: "nothing changes; the status of each Node is asked for every 30 s", fleet: three, rest: atRest},
+		{name: "refusing", about: "the other vCenters' Nodes while one of three vCenters refuses connections", fleet: three, breakVCenter: (*fleet.VCenter).Refuse},
+		{name: "rest", about: "idle: nothing changes, and each Node's status is requested every 30 s", fleet: three, rest: atRest},
 		{
-			name: "rest-40000", about: "the same beside 40,000 further VMs, of which 100 change each second",
+			name: "rest-40000", about: "idle with 40,000 further VMs, of which 100 change each second",
 			fleet: layout{vcenters: 3, nodes: 300, fillers: 40000}, rest: atRest, changes: 100,
 		},
 	}

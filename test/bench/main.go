@@ -55,10 +55,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&b.daemon.path, "daemon", "bin/vsphere-cloud-controller-manager", "`path` of the daemon")
-	flags.StringVar(&b.floor.path, "floor", "bin/bench-floor", "`path` of the program of test/bench/floor")
-	names := flags.String("cases", "", "measure only these, `names` joined by commas")
-	flags.DurationVar(&b.delay, "delay", 5*time.Millisecond, "what a vCenter waits before it answers a request")
-	flags.BoolVar(&b.isShort, "short", false, "measure each case once, and not three times, of which the median counts")
+	flags.StringVar(&b.floor.path, "floor", "bin/bench-floor", "`path` of the baseline program (test/bench/floor)")
+	names := flags.String("cases", "", "measure only the cases with these comma-separated `names`")
+	flags.DurationVar(&b.delay, "delay", 5*time.Millisecond, "how long a vCenter delays each response")
+	flags.BoolVar(&b.isShort, "short", false, "measure each case once instead of reporting the median of three runs")
 	list := flags.Bool("list", false, "list the cases")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -115,7 +115,7 @@ func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writ
 		b.report("%s: %s", c.name, c.about)
 		row, err := b.measure(ctx, c)
 		if err != nil {
-			b.report("%s: could not be measured: %v", c.name, err)
+			b.report("%s: measurement failed: %v", c.name, err)
 			errs = append(errs, fmt.Errorf("%s: %w", c.name, err))
 		}
 		table += row
@@ -139,7 +139,7 @@ func (b *bench) findPrograms(ctx context.Context) error {
 		p.path = path
 		out, err := exec.CommandContext(ctx, path, "--help").Output()
 		if err != nil {
-			return fmt.Errorf("%s --help: %w; make bench builds it and is run at the root of the project", path, err)
+			return fmt.Errorf("%s --help: %w; run make bench at the root of the project", path, err)
 		}
 		help[i] = string(out)
 	}
@@ -179,7 +179,7 @@ func choose(names string) ([]benchCase, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(cases(), func(c benchCase) bool { return c.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no case %q; -list shows all", name)
+			return nil, fmt.Errorf("no case %q: -list shows all", name)
 		}
 		chosen = append(chosen, cases()[i])
 	}

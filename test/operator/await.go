@@ -15,7 +15,7 @@ func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	v := theVCenter(ts, args[0])
 	least := number(ts, args[1])
 	if err := await(func() bool { return v.Total() >= least }); err != nil {
-		ts.Fatalf("vCenter %s had %d requests, want at least %d: %v", v.Name(), v.Total(), least, err)
+		ts.Fatalf("vCenter %s received %d requests, want at least %d: %v", v.Name(), v.Total(), least, err)
 	}
 }
 

@@ -79,7 +79,7 @@ func planned(ts *testscript.TestScript, _ bool, args []string) {
 		defer end()
 		if left := s.Watch(stay, "a Node is not as planned", func(nodes []*v1.Node) bool { return !asPlanned(nodes) }); left == nil {
 			_, _ = d.Stop()
-			ts.Fatalf("a Node got what is not planned: %v, not %v", last, wantStates)
+			ts.Fatalf("a Node differs from the plan: got %v, want %v", last, wantStates)
 		}
 	}
 	if _, end := d.Stop(); err == nil {

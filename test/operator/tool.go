@@ -39,7 +39,7 @@ func commands(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if count == 0 {
-		ts.Fatalf("%s has no command of the tool", args[0])
+		ts.Fatalf("%s contains no vzones command", args[0])
 	}
 }
 
@@ -66,7 +66,7 @@ func countLogins(ts *testscript.TestScript, neg bool, args []string) {
 	v := theVCenter(ts, args[0])
 	want := number(ts, args[1])
 	if got := v.Requests()["Login"]; (got != want) != neg {
-		ts.Fatalf("vCenter %s had %d logins: %v", v.Name(), got, v.Requests())
+		ts.Fatalf("vCenter %s received %d logins: %v", v.Name(), got, v.Requests())
 	}
 }
 
