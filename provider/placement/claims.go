@@ -19,9 +19,9 @@ import (
 )
 
 // AddressesDiffer reports whether an update changed a Node's addresses or --node-ip.
-func AddressesDiffer(before, now *v1.Node) bool {
+func AddressesDiffer(old, current *v1.Node) bool {
 	const provided = cloudproviderapi.AnnotationAlphaProvidedIPAddr
-	return before.Annotations[provided] != now.Annotations[provided] || !slices.Equal(before.Status.Addresses, now.Status.Addresses)
+	return old.Annotations[provided] != current.Annotations[provided] || !slices.Equal(old.Status.Addresses, current.Status.Addresses)
 }
 
 type claims struct {

@@ -41,7 +41,7 @@ func IsLevel(label string) bool {
 func Lacking(node *v1.Node, placed topology.Placement) string {
 	for _, d := range placed.Decisions {
 		for _, key := range StableAndBeta(d.Label) {
-			if value, there := node.Labels[key]; !there || value != d.Value {
+			if value, exists := node.Labels[key]; !exists || value != d.Value {
 				return key
 			}
 		}

@@ -175,7 +175,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 // addLabels adds labels that are never removed, so the annotation does not list them.
 func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
-		if _, there := node.Labels[label]; there {
+		if _, exists := node.Labels[label]; exists {
 			continue
 		}
 		if p.Set == nil {
@@ -196,7 +196,7 @@ func isPairUncertain(placed topology.Placement) bool {
 // UncertainLabel returns the first label of a Node that may be wrong, and the reason.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	hasLabel := func(label string) bool {
-		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, there := node.Labels[key]; return there })
+		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, exists := node.Labels[key]; return exists })
 	}
 	for _, u := range placed.Undecided {
 		if hasLabel(u.Label) {
@@ -238,7 +238,7 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 			continue
 		}
 		for _, key := range StableAndBeta(u.Label) {
-			if _, there := node.Labels[key]; there {
+			if _, exists := node.Labels[key]; exists {
 				return false
 			}
 		}
@@ -350,7 +350,7 @@ func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "
 func ownedBy(node *v1.Node) []string {
 	var owned []string
 	for key := range strings.SplitSeq(node.Annotations[nodeinfo.KeyLabels], ",") {
-		if _, there := node.Labels[key]; there && IsRemovable(key) {
+		if _, exists := node.Labels[key]; exists && IsRemovable(key) {
 			owned = append(owned, key)
 		}
 	}

@@ -76,7 +76,7 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 	a.nodes = s.nodes
 	leading := a.provider.Started()
 	a.Metrics.CustomMustRegister(metrics.NewStates(leading, s.fleet.Health, a.nodes.Stats))
-	ready := &readyHandler{leading: leading, health: s.fleet.Health, isRefused: s.reloads.IsRefused}
+	ready := &readyHandler{leading: leading, health: s.fleet.Health, isRejected: s.reloads.IsRejected}
 	if err := serve(c, watchdog, ready, open, ctx.Done()); err != nil {
 		return fmt.Errorf("serving on the secure port: %w", err)
 	}

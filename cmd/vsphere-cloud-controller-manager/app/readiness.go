@@ -22,8 +22,8 @@ type readyHandler struct {
 	// leading is closed when this instance leads.
 	leading <-chan struct{}
 	health  func() []vcenter.Health
-	// isRefused reports whether the configuration in the source is rejected; optional.
-	isRefused func() bool
+	// isRejected reports whether the configuration in the source is rejected; optional.
+	isRejected func() bool
 }
 
 func (h *readyHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -39,7 +39,7 @@ func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	for i := range vcenters {
 		fmt.Fprintf(&b, "vcenter %s: %s\n", vcenters[i].VCenter, healthText(&vcenters[i]))
 	}
-	if h.isRefused != nil && h.isRefused() {
+	if h.isRejected != nil && h.isRejected() {
 		b.WriteString("configuration: the changed configuration is rejected, the previous one stays in force\n")
 	}
 	writePlain(w, code, b.String())

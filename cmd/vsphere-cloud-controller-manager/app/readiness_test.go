@@ -40,7 +40,7 @@ func askReadyOf(leads, refused bool, all ...vcenter.Health) (int, string) {
 	if leads {
 		close(leading)
 	}
-	r := &readyHandler{leading: leading, health: func() []vcenter.Health { return all }, isRefused: func() bool { return refused }}
+	r := &readyHandler{leading: leading, health: func() []vcenter.Health { return all }, isRejected: func() bool { return refused }}
 	w := httptest.NewRecorder()
 	r.serveVerbose(w, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 	return w.Code, w.Body.String()

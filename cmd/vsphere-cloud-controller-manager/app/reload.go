@@ -16,8 +16,8 @@ import (
 
 // Alerts depend on these reasons of Events on the daemon's own Pod.
 const (
-	reasonConfigApplied = "ConfigurationApplied"
-	reasonConfigRefused = "ConfigurationRejected"
+	reasonConfigApplied  = "ConfigurationApplied"
+	reasonConfigRejected = "ConfigurationRejected"
 )
 
 // A reloader applies changes of the configuration. A configuration with an error is rejected as a
@@ -31,14 +31,14 @@ type reloader struct {
 	counts     reloadCounts
 
 	// current is in force. It is immutable.
-	current *config.Config
-	refused report.Tracker
+	current   *config.Config
+	rejection report.Tracker
 }
 
 // reloadCounts is implemented by metrics.Reloads.
 type reloadCounts interface {
 	Applied()
-	Refused()
+	Rejected()
 }
 
 func (r *reloader) reload(ctx context.Context) {
@@ -47,7 +47,7 @@ func (r *reloader) reload(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		r.refuse(ctx, err)
+		r.reject(ctx, err)
 		return
 	}
 	if changes := config.Diff(r.current, next); changes != "" {
@@ -57,22 +57,22 @@ func (r *reloader) reload(ctx context.Context) {
 	}
 }
 
-func (r *reloader) refuse(ctx context.Context, err error) {
+func (r *reloader) reject(ctx context.Context, err error) {
 	problem := report.Problem{Key: err.Error()}
 	now := time.Now()
-	if r.refused.Observe(problem, 0, report.RepeatAfter(reasonConfigRefused), now).After(now) {
+	if r.rejection.Observe(problem, 0, report.RepeatAfter(reasonConfigRejected), now).After(now) {
 		return
 	}
-	if last, _ := r.refused.LastRecorded(); last.Key != problem.Key {
-		r.counts.Refused()
+	if last, _ := r.rejection.LastRecorded(); last.Key != problem.Key {
+		r.counts.Rejected()
 	}
-	r.refused.Recorded(problem, now)
+	r.rejection.Recorded(problem, now)
 	lines := []string{err.Error()}
-	var mistakes config.Errors
-	if errors.As(err, &mistakes) {
+	var configErrs config.Errors
+	if errors.As(err, &configErrs) {
 		lines = nil
 		var files []string
-		for _, m := range mistakes {
+		for _, m := range configErrs {
 			lines = append(lines, m.Error())
 			if m.Path != "" {
 				files = append(files, m.Path)
@@ -83,16 +83,16 @@ func (r *reloader) refuse(ctx context.Context, err error) {
 	for _, line := range lines {
 		klog.FromContext(ctx).Error(nil, "The changed configuration is rejected; the previous one stays in force", "error", line)
 	}
-	r.record(v1.EventTypeWarning, reasonConfigRefused, quote.NoteWith(quote.Reasons(lines, quote.Most),
+	r.record(v1.EventTypeWarning, reasonConfigRejected, quote.NoteWith(quote.Reasons(lines, quote.Most),
 		"correct the configuration: until then the previous one stays in force"))
 }
 
 // revert ends a rejection.
 func (r *reloader) revert(ctx context.Context) {
-	if !r.refused.End() {
+	if !r.rejection.End() {
 		return
 	}
-	r.refused = report.Tracker{}
+	r.rejection = report.Tracker{}
 	r.counts.Applied()
 	klog.FromContext(ctx).Info("The rejected change of the configuration was reverted")
 	r.record(v1.EventTypeNormal, reasonConfigApplied, "The rejected change of the configuration was reverted.")
@@ -102,7 +102,7 @@ func (r *reloader) revert(ctx context.Context) {
 func (r *reloader) applyChange(ctx context.Context, next *config.Config, changes string) {
 	previous := r.current
 	r.current = next
-	r.refused = report.Tracker{}
+	r.rejection = report.Tracker{}
 	r.apply(next)
 	r.counts.Applied()
 	klog.FromContext(ctx).Info("Applied the changed configuration", "changes", changes)

@@ -21,8 +21,8 @@ import (
 
 type countedReloads struct{ applied, refused, last int }
 
-func (c *countedReloads) Applied() { c.applied++; c.last = 1 }
-func (c *countedReloads) Refused() { c.refused++; c.last = 0 }
+func (c *countedReloads) Applied()  { c.applied++; c.last = 1 }
+func (c *countedReloads) Rejected() { c.refused++; c.last = 0 }
 
 func (c *countedReloads) String() string {
 	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.refused, c.last)
@@ -145,7 +145,7 @@ func TestDifference(t *testing.T) {
 		"nodes.matchByName from true to false":                                        twoVCenters + "nodes: {matchByName: false}\n",
 		"nodes.labels from none to a=b; nodes.skipDeletion from false to true":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
 		`vCenter "west" changed: port from 443 to 8443`:                               strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
-		`vCenter "south" added; vCenter "east" removed (its Nodes remain)`:             strings.Replace(twoVCenters, "  east:", "  south:", 1),
+		`vCenter "south" added; vCenter "east" removed (its Nodes remain)`:            strings.Replace(twoVCenters, "  east:", "  south:", 1),
 	} {
 		if got := config.Diff(parsed(t, twoVCenters), parsed(t, text)); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -12,7 +12,7 @@ type Reloads struct {
 	total      *metrics.CounterVec
 	successful *metrics.Gauge
 	timestamp  *metrics.Gauge
-	refused    atomic.Bool
+	isRejected atomic.Bool
 }
 
 // NewReloads returns the metrics for a configuration that was just read.
@@ -40,7 +40,7 @@ func NewReloads(r Registry) *Reloads {
 }
 
 func (c *Reloads) inForce() {
-	c.refused.Store(false)
+	c.isRejected.Store(false)
 	c.successful.Set(1)
 	c.timestamp.Set(float64(time.Now().Unix()))
 }
@@ -51,12 +51,12 @@ func (c *Reloads) Applied() {
 	c.inForce()
 }
 
-// Refused records a rejected change.
-func (c *Reloads) Refused() {
+// Rejected records a rejected change.
+func (c *Reloads) Rejected() {
 	c.total.WithLabelValues("rejected").Inc()
-	c.refused.Store(true)
+	c.isRejected.Store(true)
 	c.successful.Set(0)
 }
 
-// IsRefused reports whether the configuration in the source was rejected.
-func (c *Reloads) IsRefused() bool { return c.refused.Load() }
+// IsRejected reports whether the configuration in the source was rejected.
+func (c *Reloads) IsRejected() bool { return c.isRejected.Load() }
