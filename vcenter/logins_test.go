@@ -170,7 +170,7 @@ func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
 	w.in(w.id("w1"), "west/a")
 	east := w.sim.VCenter("east")
 	w.until("rejected three times", func([]inventory.State) bool { return logins(east) == 3 })
-	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects the right ones while its identity source is down or the account is locked; next attempt after ") {
+	if err := w.east().Err; !errors.Is(err, session.ErrRejected) || !strings.Contains(err.Error(), "vCenter also rejects valid credentials while its identity source is down or the account is locked; next attempt after ") {
 		t.Errorf("error is %v", err)
 	}
 	if err := east.Recover(); err != nil {

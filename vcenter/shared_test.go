@@ -70,7 +70,7 @@ func TestTagsOfAnOlderVCenter(t *testing.T) {
 	}, quick)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
-	want := "the tagging API of " + strings.TrimPrefix(vc.URL, "https://") + " does not know the session that was cloned, as a vCenter before 8.0 U3 does not"
+	want := "the tagging API of " + strings.TrimPrefix(vc.URL, "https://") + " does not accept the cloned session, which requires vCenter 8.0 U3 or later"
 	w.until("tags unknown", func([]inventory.State) bool { return strings.Contains(w.zone(id), want) })
 	if err := w.fleet.States()[0].Err; err != nil {
 		t.Errorf("error: %v", err)

@@ -138,7 +138,7 @@ func TestESXiHost(t *testing.T) {
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
 	w.until("why", func([]inventory.State) bool {
-		return strings.Contains(w.zone(id), "is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")
+		return strings.Contains(w.zone(id), "is an ESXi host, which has no tags: configure the vCenter that manages it")
 	})
 	if n := w.sim.VCenter("east").Requests()[openREST]; n != 0 {
 		t.Errorf("the password was shown %d times where no tags are", n)

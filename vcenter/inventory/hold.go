@@ -33,7 +33,7 @@ func (r Reading) CheckHold(id Identity, hold time.Duration) error {
 	case time.Until(holdEnd) <= 0:
 		return nil
 	case r.AfterInterruption:
-		return fmt.Errorf("it was unreachable or logged in to again: %s: wait until %s (--deletion-hold)", HoldReason, timeOfDay(holdEnd))
+		return fmt.Errorf("it was unreachable or got a new login: %s: wait until %s (--deletion-hold)", HoldReason, timeOfDay(holdEnd))
 	}
 	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %s: wait until %s (--deletion-hold)", timeOfDay(r.Since), HoldReason, timeOfDay(holdEnd))
 }

@@ -29,7 +29,7 @@ func incompleteIndexes(states []State) error {
 
 func (s State) whyUnreadable() error {
 	if s.Err == nil && s.Snapshot == nil {
-		return fmt.Errorf("vCenter %q is not read yet: wait, or see the Events of the daemon's Pod", s.VCenter)
+		return fmt.Errorf("vCenter %q is not yet read: wait, or see the Events of the daemon's Pod", s.VCenter)
 	}
 	return s.CheckReachable()
 }
@@ -64,7 +64,7 @@ func unreadable(s *Snapshot, ids []string) error {
 	if n := len(ids) - len(names); n > 0 {
 		suffix = fmt.Sprintf(" and %d more", n)
 	}
-	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be it, cannot be read", strings.Join(names, ", "), suffix)
+	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be the VM, cannot be read", strings.Join(names, ", "), suffix)
 }
 
 // whyUncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if there is none.
@@ -77,7 +77,7 @@ func pendingSearches(states []State, id Identity) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Snapshot != nil && !s.Snapshot.searchedFor(id) {
-			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the VM, which is decided then: wait", s.VCenter))
+			reasons = append(reasons, fmt.Errorf("vCenter %q is still being searched for the VM: wait", s.VCenter))
 		}
 	}
 	return joinAbbreviated(reasons)
@@ -95,7 +95,7 @@ func removedVCenter(states []State, id Identity) error {
 	case lastSeen.VCenter == "", len(lastSeen.entries(states)) > 0:
 		return nil
 	case StateOf(states, lastSeen.VCenter).VCenter != "":
-		return fmt.Errorf("vCenter %s, which had the VM as %s, is another one now, by its own UUID: delete the Node if its VM is gone",
+		return fmt.Errorf("vCenter %s, which had the VM as %s, is now another vCenter with a different UUID: delete the Node if its VM is gone",
 			quote.Value(lastSeen.VCenter), quote.Plain(lastSeen.ID))
 	}
 	return fmt.Errorf("vCenter %s, which had the VM as %s, is not in the configuration: add it again, or delete the Node if its VM is gone",
@@ -125,7 +125,7 @@ func notAllRead(states []State, id Identity) error {
 		reasons = append(reasons, s.whyUnreadable())
 	}
 	if err := joinAbbreviated(reasons); err != nil {
-		return fmt.Errorf("it was last found in vCenter %s, and another one may have it too: %w", quote.Value(id.lastPlace().VCenter), err)
+		return fmt.Errorf("it was last found in vCenter %s, and another vCenter may have it too: %w", quote.Value(id.lastPlace().VCenter), err)
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func (c Cause) Advice() string {
 	case CauseDenied:
 		return "give the account its role on the vCenter"
 	case CauseFault:
-		return "look at the vCenter's own logs"
+		return "check the vCenter's logs"
 	case CauseInternal:
-		return "report the stack in the daemon's log as a bug"
+		return "report the stack trace in the daemon's log as a bug"
 	}
-	return "check that the vCenter runs and that the cluster reaches it"
+	return "check that the vCenter runs and that the cluster can reach it"
 }

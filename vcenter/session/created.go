@@ -72,7 +72,7 @@ func (s *Session) DestroyAll(ctx context.Context) error {
 		}
 	}
 	if len(s.tracked()) > maxUndestroyable {
-		return &faults.SessionLostError{Err: fmt.Errorf("logging in again, since more than %d objects of the session cannot be destroyed: %w", maxUndestroyable, failed)}
+		return &faults.SessionLostError{Err: fmt.Errorf("logging in again: more than %d objects of the session cannot be destroyed: %w", maxUndestroyable, failed)}
 	}
 	return nil
 }

@@ -21,15 +21,15 @@ func (r rejection) Error() string { return string(r) }
 func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
-	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects the right ones while its identity source is down or the account is locked")
+	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects valid credentials while its identity source is down or the account is locked")
 	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
-	certificateRejected = rejection("the certificate is rejected: is its user in a group of vCenter, and is it the one that was registered?")
-	tokenRejected       = rejection("the token service rejects the certificate: is it the one that was registered for the user, and valid now?")
-	ticketRejected      = rejection("vCenter rejects the ticket: is the session manager logged in to this vCenter?")
+	certificateRejected = rejection("the certificate is rejected: check that its user is in a vCenter group and that this certificate is registered")
+	tokenRejected       = rejection("the token service rejects the certificate: check that it is registered for the user and still valid")
+	ticketRejected      = rejection("vCenter rejects the ticket: check that the session manager is logged in to this vCenter")
 	// These follow a SOAP login with the same credentials.
 
-	restPasswordRejected    = rejection("the user name or password is rejected, with which the SOAP session was opened: the password was changed in vCenter, or its identity source is down or the account is locked")
-	restCertificateRejected = rejection("the certificate is rejected, with which the SOAP session was opened: is its user still in vCenter?")
+	restPasswordRejected    = rejection("the user name or password that opened the SOAP session is rejected: the password was changed in vCenter, its identity source is down, or the account is locked")
+	restCertificateRejected = rejection("the certificate that opened the SOAP session is rejected: check that its user still exists in vCenter")
 )
 
 func asRejection(err error, invalidLogin rejection) error {
@@ -44,7 +44,7 @@ func asRejection(err error, invalidLogin rejection) error {
 		if id := f.GetNoPermission().PrivilegeId; id != "" {
 			privilege = " (it lacks the privilege " + id + ")"
 		}
-		return rejection("the account may not log in" + privilege + ": give it the role ReadOnly on the vCenter")
+		return rejection("the account is not permitted to log in" + privilege + ": give it the role ReadOnly on the vCenter")
 	}
 	return err
 }
@@ -107,7 +107,7 @@ type LockoutError struct {
 }
 
 func (e LockoutError) Error() string {
-	return fmt.Sprintf("the credentials are not tried yet: another attempt that fails within %v could lock the account", e.Window)
+	return fmt.Sprintf("the login is postponed: another failed attempt within %v could lock the account", e.Window)
 }
 
 // Cause implements the interface of faults.CauseOf.

@@ -69,7 +69,7 @@ func (r *REST) With(ctx context.Context, f func(*rest.Client) error) error {
 		r.hasSucceeded = true
 		r.endpoint.restRenewal.reset()
 	case isUnknown && r.isCloned():
-		return fmt.Errorf("the tagging API of %s does not know the session that was cloned, as a vCenter before 8.0 U3 does not: %w", r.soap.URL().Host, err)
+		return fmt.Errorf("the tagging API of %s does not accept the cloned session, which requires vCenter 8.0 U3 or later: %w", r.soap.URL().Host, err)
 	case isUnknown && r.hasSucceeded, r.renewalDue(err):
 		r.forget(ctx)
 		return r.With(ctx, f)
@@ -92,12 +92,12 @@ func (r *REST) forget(ctx context.Context) {
 
 func (r *REST) logIn(ctx context.Context) error {
 	if r.isESXi {
-		return &RESTLoginError{errors.New("it is an ESXi host and not a vCenter, so it has no tags: configure the vCenter that manages it")}
+		return &RESTLoginError{errors.New("it is an ESXi host, which has no tags: configure the vCenter that manages it")}
 	}
 	if r.isCloned() {
 		id := r.soap.SessionCookie()
 		if id == nil {
-			return errors.New("the session that was cloned has no cookie")
+			return errors.New("the cloned session has no cookie")
 		}
 		r.client = rest.NewClient(r.soap)
 		r.client.Join(id.Value)

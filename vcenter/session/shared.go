@@ -34,7 +34,7 @@ func (s *Session) openClone(ctx context.Context) error {
 		return err
 	}
 	if err := vim.NewManager(s.vim).CloneSession(ctx, ticket.Reveal()); err != nil {
-		return fmt.Errorf("cloning the session with the ticket that was given: %w", asRejection(err, ticketRejected))
+		return fmt.Errorf("cloning the session: %w", asRejection(err, ticketRejected))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (u statusError) Error() string {
 }
 
 func managerRejection(status statusError) error {
-	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): is it the one that was made for this daemon?", int(status), http.StatusText(int(status))))
+	return rejection(fmt.Sprintf("the session manager rejects the token (%d %s): check that it was issued for this daemon", int(status), http.StatusText(int(status))))
 }
 
 func readTicket(res *http.Response) (config.Password, error) {
@@ -92,7 +92,7 @@ func readTicket(res *http.Response) (config.Password, error) {
 		Token string `json:"token"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Token == "" {
-		return none, errors.New(`the session manager's answer is not a JSON object with a "token" that is the ticket of a session`)
+		return none, errors.New(`the session manager's answer is not a JSON object whose "token" is a session ticket`)
 	}
 	return config.NewPassword(answer.Token), nil
 }

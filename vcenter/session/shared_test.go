@@ -31,7 +31,7 @@ func TestSessionManagerErrors(t *testing.T) {
 			return true
 		}
 	}
-	const noTicket = `the session manager's answer is not a JSON object with a "token" that is the ticket of a session`
+	const noTicket = `the session manager's answer is not a JSON object whose "token" is a session ticket`
 	for name, c := range map[string]struct {
 		instead  func(http.ResponseWriter, *http.Request, string) bool
 		change   func(*credentials.Credentials, *config.VCenter)
@@ -46,8 +46,8 @@ func TestSessionManagerErrors(t *testing.T) {
 		"no JSON":             {answer(http.StatusOK, "made-up-ticket"), nil, false, noTicket},
 		"no ticket":           {answer(http.StatusOK, `{"token":""}`), nil, false, noTicket},
 		"too long":            {answer(http.StatusOK, `{"token":"`+strings.Repeat("x", 64<<10)+`"}`), nil, false, noTicket},
-		"a ticket of another": {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, true, "cloning the session with the ticket that was given: vCenter rejects the ticket"},
-		"an untrusted server": {nil, func(_ *credentials.Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.Cert.PEM())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, and it is not sent the token: it is signed by an unknown authority`},
+		"a ticket of another": {answer(http.StatusOK, `{"token":"made-up-ticket"}`), nil, true, "cloning the session: vCenter rejects the ticket"},
+		"an untrusted server": {nil, func(_ *credentials.Credentials, c *config.VCenter) { c.CA = c.CA[:len(c.CA)-len(manager.Cert.PEM())] }, false, `the certificate of the session manager 127.0.0.1 of vCenter "east" is not trusted, so the token is not sent: it is signed by an unknown CA`},
 		"an answer cut off": {func(w http.ResponseWriter, _ *http.Request, _ string) bool {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"token":"made-up-ticket`)
@@ -99,8 +99,8 @@ func TestSessionManagerIsVerified(t *testing.T) {
 	manager, both := vcentertest.SessionManager(t, cfg)
 	own := manager.Cert.Cert
 	cfg.TrustAt = "vsphere.yaml:9: vcenter.east.caFile"
-	const refused = "the certificate of the session manager 127.0.0.1 of vCenter \"east\" is not trusted, and it is not sent the token: it is signed by an unknown authority: "
-	const neither = "authorities; insecureFlag and thumbprint do not count for it ("
+	const refused = "the certificate of the session manager 127.0.0.1 of vCenter \"east\" is not trusted, so the token is not sent: it is signed by an unknown CA: "
+	const neither = "CAs; insecureFlag and thumbprint do not apply to it ("
 	for name, c := range map[string]struct {
 		change func(*config.VCenter)
 		want   string // empty for a login
@@ -110,7 +110,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 		"insecureFlag, its CA":        {func(c *config.VCenter) { c.CA, c.Insecure = manager.Cert.PEM(), true }, ""},
 		"its fingerprint":             {func(c *config.VCenter) { c.Thumbprint = soap.ThumbprintSHA256(own) }, neither},
 		"insecureFlag and thumbprint": {func(c *config.VCenter) { c.Insecure, c.Thumbprint = true, soap.ThumbprintSHA1(own) }, neither},
-		"another CA":                  {func(*config.VCenter) {}, "authorities (vsphere.yaml:9"},
+		"another CA":                  {func(*config.VCenter) {}, "CAs (vsphere.yaml:9"},
 		"its CA":                      {func(c *config.VCenter) { c.CA = both.CA }, ""},
 		"its CA and a thumbprint":     {func(c *config.VCenter) { c.CA, c.Thumbprint = manager.Cert.PEM(), soap.ThumbprintSHA256(vc.Cert.Cert) }, ""},
 	} {

@@ -32,7 +32,7 @@ func (t *tokenService) find(ctx context.Context, content types.ServiceContent, s
 		return fmt.Errorf("finding the token service: %w", err)
 	}
 	if u := t.client.URL(); u.Scheme != "https" {
-		return fmt.Errorf("the token service is at %s, where tokens can be read by others", u.Redacted())
+		return fmt.Errorf("the token service is at %s, where tokens would be sent unencrypted", u.Redacted())
 	}
 	t.client.UserAgent = userAgent
 	t.client.Jar = newSessionJar(t.client.URL().Host)

@@ -96,8 +96,8 @@ func TestTokenErrors(t *testing.T) {
 		"no lookup service":             {own(vcentertest.LookupPath, func(w http.ResponseWriter) bool { w.WriteHeader(http.StatusNotFound); return true }), false, ""},
 		"lookup knows nothing":          {respond(`<RetrieveServiceContentResponse xmlns="urn:lookup"/>`), false, "finding the token service: the vCenter's answer to token service: find cannot be used: panic: "},
 		"lookup tells no URL":           {service("https://%zz/"), false, "finding the token service: the vCenter's answer to token service: find cannot be used: panic: "},
-		"a token service without TLS":   {service("http://u:made-up@127.0.0.1/sts"), false, "the token service is at http://127.0.0.1/sts, where tokens can be read by others"},
-		"a token service nobody trusts": {service(stranger.URL + "/sts"), false, "the certificate of 127.0.0.1 is not trusted: it is signed by an unknown authority"},
+		"a token service without TLS":   {service("http://u:made-up@127.0.0.1/sts"), false, "the token service is at http://127.0.0.1/sts, where tokens would be sent unencrypted"},
+		"a token service nobody trusts": {service(stranger.URL + "/sts"), false, "the certificate of 127.0.0.1 is not trusted: it is signed by an unknown CA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, cfg := vcentertest.WithTokens(t)
@@ -137,7 +137,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusUnauthorized)
 			return true
-		}, true, "the certificate is rejected"},
+		}, true, "the certificate that opened the SOAP session is rejected"},
 		"no further token": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.URL.Path == vcentertest.STSPath+"/vsphere.local" && vcentertest.STSFault(w, "FailedAuthentication", "Invalid credentials")
 		}, true, "the token service rejects the certificate"},

@@ -27,9 +27,9 @@ const (
 )
 
 // LargeAnswer is the error for an answer above the limits.
-const LargeAnswer = faults.RejectedAnswer("the answer has more than 4 MiB or 100,000 elements: is it a vCenter that answers?")
+const LargeAnswer = faults.RejectedAnswer("the answer has more than 4 MiB or 100,000 elements: check that the server is a vCenter")
 
-const deepAnswer = faults.RejectedAnswer("the answer is nested more than 256 levels deep: is it a vCenter that answers?")
+const deepAnswer = faults.RejectedAnswer("the answer is nested more than 256 levels deep: check that the server is a vCenter")
 
 // A transport limits answers and follows no redirect.
 type transport struct {
@@ -65,7 +65,7 @@ func redirected(from *url.URL, location string, status int) error {
 	if u, err := from.Parse(location); err == nil {
 		to = quote.Plain((&url.URL{Scheme: u.Scheme, Host: u.Host}).String())
 	}
-	return faults.RejectedAnswer(fmt.Sprintf("%s redirects to %s (%d %s), where nothing is sent: write the address of the server that answers itself",
+	return faults.RejectedAnswer(fmt.Sprintf("%s redirects to %s (%d %s), and redirects are not followed: configure the address of the server itself",
 		from.Host, to, status, http.StatusText(status)))
 }
 

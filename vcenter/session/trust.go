@@ -43,7 +43,7 @@ func (t *trust) set(cfg *config.VCenter) error {
 			if where == "" {
 				where = "caData"
 			}
-			return fmt.Errorf("%s holds no PEM certificate", where)
+			return fmt.Errorf("%s contains no PEM certificate", where)
 		}
 	}
 	t.current.Store(a)
@@ -136,7 +136,7 @@ func (a *trustSettings) verifyManager(cs tls.ConnectionState, host string) error
 			untrusted.manager = untrusted.Server + ", on the way to " + untrusted.manager + ","
 		}
 		if a.insecure || a.thumbprint != "" {
-			untrusted.note = "; insecureFlag and thumbprint do not count for it"
+			untrusted.note = "; insecureFlag and thumbprint do not apply to it"
 		}
 	}
 	return err

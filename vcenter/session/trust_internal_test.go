@@ -156,8 +156,8 @@ func TestWhenCertificatesEnd(t *testing.T) {
 func TestCAWithoutCertificate(t *testing.T) {
 	for file, want := range map[string]string{"/etc/ca.pem": "/etc/ca.pem", "": "caData"} {
 		_, err := newTrust(&config.VCenter{CAFile: file, CA: []byte("no PEM")})
-		if err == nil || err.Error() != want+" holds no PEM certificate" {
-			t.Errorf("newTrust with a CA that is no PEM: error %v, want %q", err, want+" holds no PEM certificate")
+		if err == nil || err.Error() != want+" contains no PEM certificate" {
+			t.Errorf("newTrust with a CA that is no PEM: error %v, want %q", err, want+" contains no PEM certificate")
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestClonedSessionWithoutCookie(t *testing.T) {
 	_, _, cfg := vcentertest.EastBehindFront(t)
 	sc := clientOf(t, &cfg)
 	api := &REST{endpoint: testEndpoint(&cfg), soap: sc, creds: credentials.Credentials{SessionManagerURL: "https://sm/"}}
-	if err := api.With(t.Context(), func(*rest.Client) error { return nil }); err == nil || !strings.HasSuffix(err.Error(), "the session that was cloned has no cookie") {
+	if err := api.With(t.Context(), func(*rest.Client) error { return nil }); err == nil || !strings.HasSuffix(err.Error(), "the cloned session has no cookie") {
 		t.Errorf("a call through a cloned session without a cookie: error %v, want one that tells that the cookie is missing", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 		"a private CA, insecureFlag": {leaf, config.VCenter{CA: private.PEM(), Insecure: true}, ""},
 		"a thumbprint of another":    {leaf, config.VCenter{Thumbprint: soap.ThumbprintSHA256(private.Cert)}, ""},
 		"another host": {elsewhere, config.VCenter{Name: "east", Insecure: true},
-			`it is for "sm.example.com", not for 127.0.0.1: write a name that it is for into the session manager's address; insecureFlag and thumbprint do not count for it`},
+			`it is for "sm.example.com", not for 127.0.0.1: set the session manager's address to a name in the certificate; insecureFlag and thumbprint do not apply to it`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port, requests := vcentertest.ServeChain(t, c.shown)
@@ -238,7 +238,7 @@ func TestProxyBeforeASessionManager(t *testing.T) {
 	proxy := vcentertest.Issue(t, x509.Certificate{DNSNames: []string{"proxy.example.test"}}, nil)
 	a := trustSettings{vcenter: "east", insecure: true}
 	err := a.verifyManager(tls.ConnectionState{ServerName: "proxy.example.test", PeerCertificates: []*x509.Certificate{proxy.Cert}}, "sm.example.com")
-	if err == nil || !strings.HasPrefix(err.Error(), `the certificate of proxy.example.test, on the way to the session manager sm.example.com of vCenter "east", is not trusted, and it is not sent the token: `) {
+	if err == nil || !strings.HasPrefix(err.Error(), `the certificate of proxy.example.test, on the way to the session manager sm.example.com of vCenter "east", is not trusted, so the token is not sent: `) {
 		t.Error(err)
 	}
 }

@@ -57,7 +57,7 @@ func TestTrust(t *testing.T) {
 	})
 	nameless := leaf(ca, func(c *x509.Certificate) { c.IPAddresses = nil })
 	client := leaf(ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
-	const unknown = "it is signed by an unknown authority: write its CA into caFile or caData, or the fingerprint into thumbprint"
+	const unknown = "it is signed by an unknown CA: add the CA to caFile or caData, or set thumbprint to the fingerprint"
 	const notPinned = "its fingerprint is not the configured thumbprint, and "
 	sha1, sha256 := func(i vcentertest.Issued) string { return soap.ThumbprintSHA1(i.Cert) }, func(i vcentertest.Issued) string { return soap.ThumbprintSHA256(i.Cert) }
 	for name, c := range map[string]struct {
@@ -76,15 +76,15 @@ func TestTrust(t *testing.T) {
 		"insecure, another CA":           {[]vcentertest.Issued{good}, config.VCenter{CA: other.PEM(), Insecure: true}, ""},
 		"another CA":                     {[]vcentertest.Issued{good, ca}, config.VCenter{CA: other.PEM()}, unknown},
 		"the system's CAs":               {[]vcentertest.Issued{good, ca}, config.VCenter{}, unknown},
-		"self-signed":                    {[]vcentertest.Issued{other}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address at all, not for 127.0.0.1: "},
-		"expired":                        {[]vcentertest.Issued{expired}, config.VCenter{CA: ca.PEM()}, "it has expired on "},
+		"self-signed":                    {[]vcentertest.Issued{other}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address, not for 127.0.0.1: "},
+		"expired":                        {[]vcentertest.Issued{expired}, config.VCenter{CA: ca.PEM()}, "it expired on "},
 		"not yet valid":                  {[]vcentertest.Issued{early}, config.VCenter{CA: ca.PEM()}, "it is not valid before "},
-		"expired issuer":                 {[]vcentertest.Issued{byOld, oldCA}, config.VCenter{CA: oldCA.PEM()}, `the certificate "CN=old CA" above it has expired on `},
+		"expired issuer":                 {[]vcentertest.Issued{byOld, oldCA}, config.VCenter{CA: oldCA.PEM()}, `the certificate "CN=old CA" above it expired on `},
 		"another host":                   {[]vcentertest.Issued{elsewhere}, config.VCenter{CA: ca.PEM()}, `it is for "vc.example.com", 192.0.2.1, not for 127.0.0.1: `},
 		"another host, by name":          {[]vcentertest.Issued{elsewhere}, config.VCenter{Server: "localhost", CA: ca.PEM()}, `it is for "vc.example.com", 192.0.2.1, not for localhost: `},
 		"another host, other thumbprint": {[]vcentertest.Issued{elsewhere}, config.VCenter{CA: ca.PEM(), Thumbprint: sha256(other)}, notPinned + `it is for "vc.example.com"`},
 		"many other hosts":               {[]vcentertest.Issued{many}, config.VCenter{CA: ca.PEM()}, `it is for "a", "b", "c", "d", "e", 2 more, not for 127.0.0.1: `},
-		"no host":                        {[]vcentertest.Issued{nameless}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address at all"},
+		"no host":                        {[]vcentertest.Issued{nameless}, config.VCenter{CA: ca.PEM()}, "it is for no host name or address"},
 		"for clients":                    {[]vcentertest.Issued{client}, config.VCenter{CA: ca.PEM()}, `it cannot be verified ("x509: certificate specifies an incompatible key usage")`},
 		"SHA-256 of another":             {[]vcentertest.Issued{good}, config.VCenter{CA: other.PEM(), Thumbprint: sha256(other)}, notPinned + unknown},
 		"SHA-1 of another":               {[]vcentertest.Issued{good}, config.VCenter{Thumbprint: sha1(other)}, notPinned + unknown},

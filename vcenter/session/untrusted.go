@@ -56,7 +56,7 @@ func (e *UntrustedError) distrusted() string {
 	if e.manager == "" {
 		return e.Server + " is not trusted"
 	}
-	return e.manager + " is not trusted, and it is not sent the token"
+	return e.manager + " is not trusted, so the token is not sent"
 }
 
 func (e *UntrustedError) reason(now time.Time) string {
@@ -64,29 +64,29 @@ func (e *UntrustedError) reason(now time.Time) string {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	name := "server"
-	pin := ", or the fingerprint into thumbprint"
+	pin := ", or set thumbprint to the fingerprint"
 	caNote := ""
 	if e.manager != "" {
 		name = "the session manager's address"
 		pin = ""
-		caNote = ", which count for a session manager besides the system's authorities"
+		caNote = ", which apply to a session manager in addition to the system's CAs"
 	}
 	switch {
 	case errors.As(e.err, &unknownCA):
-		return "it is signed by an unknown authority: write its CA into caFile or caData" + pin + caNote + e.note
+		return "it is signed by an unknown CA: add the CA to caFile or caData" + pin + caNote + e.note
 	case errors.As(e.err, &host):
-		return "it is for " + e.names() + ", not for " + e.Server + ": write a name that it is for into " + name + pin + e.note
+		return "it is for " + e.names() + ", not for " + e.Server + ": set " + name + " to a name in the certificate" + pin + e.note
 	case errors.As(e.err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		subject := "it"
 		if !invalid.Cert.Equal(e.Certificate) {
 			subject = "the certificate " + quoted(credentials.DistinguishedName(invalid.Cert.Subject)) + " above it"
 		}
 		if now.Before(invalid.Cert.NotBefore) {
-			return subject + " is not valid before " + formatTime(invalid.Cert.NotBefore) + ": look at the clocks of the server and of this host" + e.note
+			return subject + " is not valid before " + formatTime(invalid.Cert.NotBefore) + ": check the clocks of the server and of this host" + e.note
 		}
-		return subject + " has expired on " + formatTime(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
+		return subject + " expired on " + formatTime(invalid.Cert.NotAfter) + ": renew it on the server" + e.note
 	}
-	return "it cannot be verified (" + quoted(e.err.Error()) + "): write another CA into caFile or caData" + pin + e.note
+	return "it cannot be verified (" + quoted(e.err.Error()) + "): add another CA to caFile or caData" + pin + e.note
 }
 
 func (e *UntrustedError) names() string {
@@ -99,7 +99,7 @@ func (e *UntrustedError) names() string {
 		names = append(names, ip.String())
 	}
 	if len(names) == 0 {
-		return "no host name or address at all"
+		return "no host name or address"
 	}
 	if extra := len(names) - maxNames; extra > 0 {
 		names = append(names[:maxNames], strconv.Itoa(extra)+" more")

@@ -42,12 +42,12 @@ func APIVersion(res *http.Response) (string, error) {
 		} `xml:"namespace"`
 	}
 	if err := xml.NewDecoder(io.LimitReader(res.Body, maxVersions)).Decode(&versions); err != nil {
-		return "", errors.New("it does not answer as a vCenter does")
+		return "", errors.New("it does not answer like a vCenter")
 	}
 	for _, n := range versions.Namespaces {
 		if n.Name == "urn:"+vim25.Namespace && n.Version != "" {
 			return n.Version, nil
 		}
 	}
-	return "", errors.New("it does not name the vSphere API")
+	return "", errors.New("it does not list the vSphere API")
 }

@@ -81,14 +81,14 @@ func TestSteps(t *testing.T) {
 		failed preflightStep
 		text   string
 	}{
-		"not a CA":           {func(c *config.VCenter) { c.CA = []byte("x") }, stepSettings, "caData holds no PEM certificate"},
+		"not a CA":           {func(c *config.VCenter) { c.CA = []byte("x") }, stepSettings, "caData contains no PEM certificate"},
 		"no such name":       {func(c *config.VCenter) { c.Server = "vcenter.invalid" }, stepResolve, "lookup vcenter.invalid"},
 		"nobody listens":     {func(c *config.VCenter) { c.Port = 1 }, stepConnect, "connection refused"},
 		"no TLS":             {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewServer(http.NotFoundHandler())) }, stepTLS, "HTTP"},
 		"not a vCenter":      {func(c *config.VCenter) { *c = listen(t, *c, httptest.NewTLSServer(http.NotFoundHandler())) }, stepAnswer, "HTTP status 404"},
-		"another page":       {func(c *config.VCenter) { *c = listen(t, *c, page("<html>")) }, stepAnswer, "does not answer as a vCenter does"},
-		"another server":     {func(c *config.VCenter) { *c = listen(t, *c, page("<namespaces/>")) }, stepAnswer, "does not name the vSphere API"},
-		"an unknown CA":      {func(c *config.VCenter) { c.CA = nil }, stepTrust, "unknown authority"},
+		"another page":       {func(c *config.VCenter) { *c = listen(t, *c, page("<html>")) }, stepAnswer, "does not answer like a vCenter"},
+		"another server":     {func(c *config.VCenter) { *c = listen(t, *c, page("<namespaces/>")) }, stepAnswer, "does not list the vSphere API"},
+		"an unknown CA":      {func(c *config.VCenter) { c.CA = nil }, stepTrust, "unknown CA"},
 		"another thumbprint": {func(c *config.VCenter) { c.CA, c.Thumbprint = nil, "AA:BB" }, stepTrust, "not the configured thumbprint"},
 	} {
 		changed := cfg
