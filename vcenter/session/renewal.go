@@ -54,7 +54,7 @@ func (e *Endpoint) RenewalDue(err error) bool {
 	return e.soapRenewal.due(&e.throttle.limits, time.Now())
 }
 
-// A cloned session ends with the SOAP session.
+// renewalDue ignores cloned sessions, which end with the SOAP session.
 func (r *REST) renewalDue(err error) bool {
 	return rest.Answered(err) && rest.ClassOf(err) != rest.Busy && !r.isCloned() && r.endpoint.restRenewal.due(&r.endpoint.throttle.limits, time.Now())
 }
