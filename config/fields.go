@@ -311,6 +311,8 @@ var Fields = []Field{
 		Doc: "Whether vzones finds the VM of a Node without a usable system UUID and provider ID [by the Node's name](node.md#which-vm). Set it to `false` if a vCenter contains VMs that other people control: if the name or guest host name of such a VM is the Node's name, the Node permanently gets the zone, addresses and provider ID of that VM. [`vzones check`](findings.md#vz162) names the Nodes."},
 }
 
+// Has reports whether e contains one of the effects.
 func (e Effect) Has(effects Effect) bool { return e&effects != 0 }
 
+// ChangesAddress reports whether e contains EffectAddress.
 func (e Effect) ChangesAddress() bool { return e.Has(EffectAddress) }

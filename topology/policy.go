@@ -8,7 +8,7 @@ import (
 type Precedence string
 
 const (
-	// PrecedenceCSI, the default, is the CSI driver's walk: a farther tag overwrites a nearer
+	// PrecedenceCSI is the default and the CSI driver's walk: a farther tag overwrites a nearer
 	// tag until every category has a value.
 	PrecedenceCSI Precedence = "csi"
 	// PrecedenceNearest lets the nearest tag of each category decide.

@@ -11,7 +11,7 @@ import (
 // other vCenters stay uninitialized. These bound that time.
 const (
 	maxSilence = 1500 * time.Millisecond
-	// Large or slow vCenters sometimes exceed it.
+	// maxReadTime may be exceeded by large or slow vCenters.
 	maxReadTime = 10 * time.Second
 )
 

@@ -261,6 +261,7 @@ func WarningsOf(c *config.Config) []string {
 // TestAccount is a certificate and its key as PEM.
 type TestAccount struct{ Certificate, Key string }
 
+// NewAccount returns a self-signed certificate for the key.
 func NewAccount(t *testing.T, key crypto.Signer, notBefore, notAfter time.Time) TestAccount {
 	t.Helper()
 	template := &x509.Certificate{

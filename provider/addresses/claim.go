@@ -49,7 +49,9 @@ type Backing int
 const (
 	// Unclear means that the VM runs without an address of the family, or that its data is incomplete.
 	Unclear Backing = iota
+	// Backed means that the VM has the address.
 	Backed
+	// Unbacked means that the VM has only other addresses.
 	Unbacked
 )
 

@@ -18,7 +18,7 @@ const (
 	providerIDKept     = 96
 	longestAddress     = 253
 	longestAddressType = 63
-	// A longer condition is not ours and is overwritten.
+	// longestCondition: a longer condition is not ours and is overwritten.
 	longestCondition = quote.LongestNote + 128
 	mostAddresses    = 256
 )

@@ -37,12 +37,13 @@ const (
 )
 
 const (
-	// How long a problem lasts before its Event. Short outages of a vCenter need none.
+	// waitingBeforeEvent and runningBeforeEvent are the age of a problem at its first Event. Short outages of a
+	// vCenter need none.
 	waitingBeforeEvent = 10 * time.Second
 	runningBeforeEvent = 30 * time.Second
-	// After a move, tags are read first.
+	// unplacedBeforeEvent is shorter, because after a move only tags have to be read.
 	unplacedBeforeEvent = 10 * time.Second
-	// A kubelet can write the annotation that lists labels.
+	// mostLabels limits the labels in the annotation, which a kubelet can write.
 	mostLabels = 10
 )
 

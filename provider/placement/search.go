@@ -26,7 +26,7 @@ const (
 	// seconds; after repeatAfter that starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// These searches are valid for longer, because the rate limiter may delay their Event.
+	// outsideLasts is longer than confirmationLasts, because the rate limiter may delay the Event of the search.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
@@ -65,7 +65,7 @@ type confirmer struct {
 	lastErr error
 }
 
-// If outside is true, a search confirms nothing.
+// wanted is a Node whose VM is searched for. If outside is true, the search confirms no absence.
 type wanted struct {
 	node    types.UID
 	outside bool

@@ -19,7 +19,7 @@ import (
 const ReasonResolved = "ProblemResolved"
 
 const (
-	// API servers forget an Event an hour after its last write, by default.
+	// repeatMin and repeatMax are below the hour after which API servers forget an Event, by default.
 	repeatMin = 50 * time.Minute
 	repeatMax = 55 * time.Minute
 	// otherCause limits Events about different causes, which may alternate.

@@ -55,7 +55,7 @@ func TestArrivals(t *testing.T) {
 	}{
 		"":                  {false, []*v1.Node{node(vms[0], "vc01-dc1-c1"), node(vms[0], "other"), node(vms[1], "vc01-dc1-c2")}},
 		`the zone "floor"`:  {false, []*v1.Node{node(vms[0], "floor")}},
-		"does not respond":    {true, []*v1.Node{node(vms[7], "floor")}},
+		"does not respond":  {true, []*v1.Node{node(vms[7], "floor")}},
 		"1 Nodes are not i": {true, []*v1.Node{node(vms[0], "floor")}},
 	} {
 		a := &arrivals{done: make(chan struct{}), initialized: map[string]bool{}, isFloor: c.isFloor,

@@ -86,9 +86,9 @@ func (a *arrivals) see(obj any) {
 	wantZone := zone(m.VCenter, m.Cluster)
 	switch {
 	case !isExpected:
-		a.wrongValue = fmt.Errorf("Node %s is initialized although its vCenter does not respond", n.Name)
+		a.wrongValue = fmt.Errorf("the Node %s is initialized although its vCenter does not respond", n.Name)
 	case !a.isFloor && (n.Spec.ProviderID != m.ProviderID() || gotZone != wantZone):
-		a.wrongValue = fmt.Errorf("Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, gotZone, m.ProviderID(), wantZone)
+		a.wrongValue = fmt.Errorf("the Node %s got the provider ID %q and the zone %q instead of %q and %q", n.Name, n.Spec.ProviderID, gotZone, m.ProviderID(), wantZone)
 	}
 	if delete(a.waiting, n.Name); a.wrongValue != nil || isExpected && len(a.waiting) == 0 {
 		close(a.done)

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// Maximum lengths in bytes of a DNS name and its labels. RFC 1035 (2.3.4) limits a name to 255 octets, two of
+	// maxHostName and maxHostLabel are the maximum lengths in bytes of a DNS name and its labels. RFC 1035 (2.3.4) limits a name to 255 octets, two of
 	// which its text form lacks.
 	maxHostName  = 253
 	maxHostLabel = 63

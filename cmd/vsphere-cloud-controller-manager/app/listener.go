@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// Probes and scrapes need a handful of connections.
+	// connectionsMax far exceeds the few connections of probes and scrapes.
 	connectionsMax = 64
-	// These limit new connections from other hosts: each failed handshake is logged.
+	// remotePerSecond and remoteBurst limit new connections from other hosts: each failed handshake is logged.
 	remotePerSecond = 10
 	remoteBurst     = 100
 )

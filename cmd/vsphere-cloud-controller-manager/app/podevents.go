@@ -49,7 +49,7 @@ const (
 	reasonCredentialsMissing  = "CredentialsMissing"
 	reasonDatacenterNotFound  = "DatacenterNotFound"
 	reasonInstanceShared      = "VCenterInstanceShared"
-	// The text of its Event has the form `vCenter "NAME" has recovered from REASON after DURATION`.
+	// reasonVCenterRecovered is the reason of Events with the text `vCenter "NAME" has recovered from REASON after DURATION`.
 	reasonVCenterRecovered = "VCenterRecovered"
 )
 

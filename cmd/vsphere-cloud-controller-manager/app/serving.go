@@ -53,7 +53,7 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 }
 
 const (
-	// These limit the invalid credentials that reach the API server, from all clients together.
+	// failuresPerSecond and failuresBurst limit the invalid credentials of all clients that reach the API server.
 	failuresPerSecond = 5
 	failuresBurst     = 100
 	acceptedMax       = 100

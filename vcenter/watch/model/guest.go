@@ -28,7 +28,7 @@ const (
 	// addresses; none is a Node's.
 	maxGuestMade   = 64
 	maxAddressText = 64
-	// vCenter limits the name of a network to 80 characters.
+	// maxNetworkName is in bytes; vCenter limits the name of a network to 80 characters.
 	maxNetworkName = 320
 	maxMAC         = 64
 )

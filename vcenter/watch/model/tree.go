@@ -160,7 +160,7 @@ const (
 	// maxDepth exceeds any vCenter's depth. Parents may form a loop: an object may move between two
 	// pages of a read, and a vCenter may report anything.
 	maxDepth = 100
-	// vCenter limits names to 80 characters.
+	// maxPath and maxName are in bytes; vCenter limits names to 80 characters.
 	maxPath = 1024
 	maxName = 320
 )

@@ -139,10 +139,10 @@ func (s *Source) keyOf(data map[string][]byte) (string, error) {
 	case s.key == "" && len(keys) == 1:
 		return keys[0], nil
 	case s.key != "":
-		return "", fmt.Errorf("Secret %s/%s has no key %q: use one of %q in --cloud-config-secret",
+		return "", fmt.Errorf("the Secret %s/%s has no key %q: use one of %q in --cloud-config-secret",
 			s.Secret.Namespace, s.Secret.Name, s.key, keys)
 	}
-	return "", fmt.Errorf("Secret %s/%s has the keys %q, but not %s: set --cloud-config-secret=%s/%s:KEY",
+	return "", fmt.Errorf("the Secret %s/%s has the keys %q, but not %s: set --cloud-config-secret=%s/%s:KEY",
 		s.Secret.Namespace, s.Secret.Name, keys, csiKey, s.Secret.Namespace, s.Secret.Name)
 }
 
