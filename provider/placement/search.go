@@ -26,7 +26,8 @@ const (
 	// seconds; after repeatAfter that starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// outsideLasts is longer than confirmationLasts, because the rate limiter may delay the Event of the search.
+	// outsideTimeout and outsideLasts are for searches outside the configured datacenters. Their results are valid for
+	// longer, because the rate limiter may delay the Event.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
