@@ -254,7 +254,7 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 
 // keepLabels starts to keep labels. The returned function stops everything.
 func (c *cluster) keepLabels() (stop func()) {
-	c.provider.KeepLabels()
+	c.provider.EnableReadyCondition()
 	ended := make(chan error)
 	go func() { ended <- c.controller.KeepLabels(c.ctx, func(string, string, string) {}) }()
 	return func() {

@@ -306,7 +306,7 @@ func TestLongRecordProtects(t *testing.T) {
 			n := aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, silent)
 			annotate(n, key, "east/"+strings.Repeat("x", size-len("east/")))
 			exists, err := p.InstanceExists(t.Context(), n)
-			if exists || err == nil || placement.KeptBy(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
+			if exists || err == nil || placement.KeptReason(err) != "unknown" || len(err.Error()) > 500 || !strings.Contains(err.Error(), key) {
 				t.Errorf("%s of %d bytes: exists %v: %.600v", key, size, exists, err)
 			}
 		}

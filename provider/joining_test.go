@@ -267,7 +267,7 @@ func TestNoConditionBesideAnotherValue(t *testing.T) {
 		if p.additions(n, d).Condition != nil {
 			t.Error("nobody keeps the labels")
 		}
-		p.KeepLabels()
+		p.EnableReadyCondition()
 		p.Apply(testConfig()) // the levels are gone, and the decision depends on them
 		if got := p.additions(n, d).Condition; (got != nil) != c.current {
 			t.Errorf("a Node with %s=x gets the condition %+v, want one: %t", c.label, got, c.current)

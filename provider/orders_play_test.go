@@ -408,7 +408,7 @@ func (p *orderPlay) daemon(cfg *config.Config) (stop func()) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	daemon.KeepLabels()
+	daemon.EnableReadyCondition()
 	c := nodes.New(p, daemon.store, daemon.checker, p.client)
 	var running sync.WaitGroup
 	running.Go(func() { n.RunWithContext(ctx, controllersmetrics.NewControllerManagerMetrics("test")) })

@@ -1,7 +1,7 @@
 // Package provider implements the cloud provider interface of Kubernetes.
 //
-// Every call is answered from the vCenters' snapshots in memory, without a request. framework completes the
-// framework's writes to Nodes; nodes does all other writes.
+// Every call is answered from the vCenters' snapshots in memory, without a request. Package framework
+// extends the writes that Kubernetes' cloud controllers make to Nodes; package nodes makes all other writes.
 package provider
 
 import (
@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// Name is the provider name in flags, manifests and provider IDs. It is the incumbent's and must not change.
+	// Name is the provider name in flags, manifests and provider IDs. It must stay the same as in the vSphere CPI.
 	Name = "vsphere"
-	// ClientName is the user agent and field manager of the daemon's own clients, as in the incumbent.
+	// ClientName is the user agent and field manager of the daemon's own clients, the same as in the vSphere CPI.
 	ClientName = "vsphere-cloud-controller-manager"
 )
 
@@ -44,12 +44,12 @@ type Fleet interface {
 
 // Provider is the cloud provider "vsphere". Initialize and SetInformers precede all other methods.
 type Provider struct {
-	store         *nodes.Store
-	placer        *placement.Placer
-	checker       *placement.Checker
-	cache         *framework.Cache
-	guard         framework.Guard
-	areLabelsKept atomic.Bool
+	store              *nodes.Store
+	placer             *placement.Placer
+	checker            *placement.Checker
+	cache              *framework.Cache
+	guard              framework.Guard
+	isConditionEnabled atomic.Bool
 }
 
 var _ cloudprovider.InformerUser = (*Provider)(nil)
@@ -68,19 +68,19 @@ func New(fleet Fleet, cfg *config.Config, opts Options) *Provider {
 // Store returns the state of all Nodes.
 func (p *Provider) Store() *nodes.Store { return p.store }
 
-// Checker returns the checker, whose Run must run beside the framework's controllers.
+// Checker returns the checker, whose Run method must run alongside the framework's controllers.
 func (p *Provider) Checker() *placement.Checker { return p.checker }
 
 // Apply replaces the configuration. The caller applies it to the fleet afterwards, which notifies subscribers.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
-// KeepLabels makes initialized Nodes get the condition TopologyReady.
-func (p *Provider) KeepLabels() { p.areLabelsKept.Store(true) }
+// EnableReadyCondition makes InstanceMetadata add the condition TopologyReady. Call it if labels are kept current.
+func (p *Provider) EnableReadyCondition() { p.isConditionEnabled.Store(true) }
 
 // Initialize does nothing.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// SetInformers is called once this process leads, before the informers start.
+// SetInformers is called once this process is the leader, before the informers start.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.cache.Watch(factory)
 	p.cache.Start()
@@ -148,7 +148,7 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 }
 
 // InstanceMetadata returns the data that the framework writes to a Node. For an uninitialized Node it is
-// complete or nil. After nil, the Node stays uninitialized until it is announced again; an error would be
+// complete or nil. If it is nil, the Node stays uninitialized until it is announced again; an error would be
 // retried at intervals that grow to 15 minutes. For an initialized Node, no addresses mean no change.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
@@ -169,7 +169,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 		additions = p.additions(node, d)
 	default:
 		var newAddresses []v1.NodeAddress
-		if newAddresses, additions.Former, err = p.placer.NewAddresses(node); err == nil {
+		if newAddresses, additions.FormerAddresses, err = p.placer.NewAddresses(node); err == nil {
 			m = &cloudprovider.InstanceMetadata{NodeAddresses: newAddresses}
 		}
 	}
@@ -187,15 +187,15 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 			b.Levels[label] = value
 		}
 	}
-	if p.areLabelsKept.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !hasDifferentLabel(node, d) {
+	if p.isConditionEnabled.Load() && !d.Shared && d.Placement.Uncertainty() == nil && !hasDifferentLabel(node, d) {
 		ready := report.NewCondition(node, v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent)
 		b.Condition = &ready
 	}
 	return b
 }
 
-// hasDifferentLabel reports whether a label will differ from the placement, since the framework overwrites
-// neither labels without a value nor further levels.
+// hasDifferentLabel reports whether a label will still differ from the placement after the framework's write,
+// which overwrites only a region, zone or reserved label for which the placement has a value.
 func hasDifferentLabel(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)

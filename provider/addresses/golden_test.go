@@ -166,11 +166,11 @@ func rendered(s Selection, err error) string {
 	default:
 		fmt.Fprintf(&b, "error that is not ErrNone: %v\n", err)
 	}
-	if s.LeftOut != nil {
-		fmt.Fprintf(&b, "left out: %v\n", s.LeftOut)
+	if s.OmittedErr != nil {
+		fmt.Fprintf(&b, "left out: %v\n", s.OmittedErr)
 	}
-	if len(s.Unreported) > 0 {
-		fmt.Fprintf(&b, "unreported: %s\n", strings.Join(s.Unreported, ", "))
+	if len(s.UnreportedFamilies) > 0 {
+		fmt.Fprintf(&b, "unreported: %s\n", strings.Join(s.UnreportedFamilies, ", "))
 	}
 	b.WriteString("\n")
 	for _, v := range s.Results {
@@ -193,8 +193,8 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	in = input()
 	in.NICs = nil
 	in.NICsError = refused
-	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.Unreported) != 1 {
-		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.Unreported, err, ErrNone, refused)
+	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.UnreportedFamilies) != 1 {
+		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.UnreportedFamilies, err, ErrNone, refused)
 	}
 	in.Provided = "10.0.0.9"
 	if got, err := Select(in); err != nil || !slices.Contains(got.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.9"}) {
@@ -226,7 +226,7 @@ func TestAddressWithoutAnInterface(t *testing.T) {
 		"--node-ip":        {withIP, config.AddressRules{}, "10.0.0.9", ""},
 		"runs":             {runs, config.AddressRules{}, "", "no ipv4 address"},
 	} {
-		got, err := Select(For(&m, c.node, &c.rules, []string{"ipv4"}))
+		got, err := Select(NewInput(&m, c.node, &c.rules, []string{"ipv4"}))
 		has := slices.ContainsFunc(got.Addresses, func(a v1.NodeAddress) bool { return a.Address == c.want })
 		if has != (c.fail == "") || (err == nil) != has || err != nil && !strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%s: Select: addresses %v, error %v, want the address %q or an error with %q", name, got.Addresses, err, c.want, c.fail)

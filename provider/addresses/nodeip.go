@@ -43,7 +43,7 @@ func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 			v.External = Reason{Rule: NotNodeIP}
 		}
 	}
-	s.LeftOut = fmt.Errorf("%s: %w", input.Ref.Located(input.InventoryPath), leftOutError(input, dropped, provided))
+	s.OmittedErr = fmt.Errorf("%s: %w", input.Ref.Located(input.InventoryPath), leftOutError(input, dropped, provided))
 }
 
 func leftOutError(input *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {

@@ -1,9 +1,9 @@
 // Package addresses chooses the addresses and the host name of a Node from its VM. All its functions are pure.
 //
-// Addresses that no Node may have are dropped, then addresses that another Node claims, then excluded
-// subnets. Among the rest the configuration chooses, then --node-ip, the Node's current addresses, the VM's
-// metadata, and the order in which VMware Tools report them. So that order matters only for a Node without
-// an address.
+// Three kinds of addresses are dropped: addresses that no Node may have, addresses that another Node claims,
+// and addresses in excluded subnets. Of the rest, these decide in order: the configuration, --node-ip, the
+// Node's current addresses, the VM's metadata, and the order in which VMware Tools report the addresses. The
+// reported order therefore matters only for a Node without an address.
 package addresses
 
 import (
@@ -34,7 +34,7 @@ func Select(input Input) (Selection, error) {
 	out.Results = listResults(&input)
 	for _, family := range input.Families {
 		if !slices.ContainsFunc(out.Results, func(v Result) bool { return familyOf(v.Address) == family && v.isReported() }) {
-			out.Unreported = append(out.Unreported, family)
+			out.UnreportedFamilies = append(out.UnreportedFamilies, family)
 			if p, ok := provided[family]; ok {
 				v := Result{Address: p, Assumed: true}
 				v.dropBy(forbiddenBy(p))
@@ -125,12 +125,12 @@ func checkNetworks(nics []inventory.NIC, rules *config.AddressRules) error {
 // ErrNone means that the VM has no address for the Node, or lacks the address in --node-ip.
 var ErrNone = errors.New("no address")
 
-// ErrClaimed means that another Node claims the address. It comes with ErrNone.
+// ErrClaimed means that another Node claims the address. Errors that wrap it also wrap ErrNone.
 var ErrClaimed = errors.New("address of another Node")
 
 // Input contains everything that the choice depends on.
 type Input struct {
-	// If Refused is set, the VM has no NICs and its addresses are unknown.
+	// If NICsError is set, NICs is empty and the VM's addresses are unknown.
 	inventory.VM
 	Rules *config.AddressRules
 	// Families contains "ipv4", "ipv6" or both, the preferred family first.
@@ -141,26 +141,26 @@ type Input struct {
 	Provided string
 	// Current are the addresses of an initialized Node.
 	Current []v1.NodeAddress
-	// Former are addresses that the VM stopped reporting and the Node gets back.
+	// Former are addresses that the VM stopped reporting. The Node gets them back once they are reported again.
 	Former []v1.NodeAddress
-	// Claims are other Nodes' claims to the Candidates.
+	// Claims are other Nodes' claims to the addresses in Candidates().
 	Claims map[netip.Addr]Claim
 }
 
 // Selection is the result of a choice.
 type Selection struct {
-	// Addresses are empty after an error. A family may have an internal or an external IP only.
+	// Addresses are empty after an error. A family may have only an internal IP or only an external IP.
 	Addresses []v1.NodeAddress
-	// LeftOut reports addresses that the framework would drop because of --node-ip, or is nil.
-	LeftOut error
+	// OmittedErr reports addresses that the framework would drop because of --node-ip, or is nil.
+	OmittedErr error
 	// Results are in order of precedence and include dropped addresses.
 	Results []Result
-	// Unreported are the families without a reported address, for example while the VM boots.
-	Unreported []string
+	// UnreportedFamilies are the families without a reported address, for example while the VM boots.
+	UnreportedFamilies []string
 }
 
-// For returns the input for a VM and its Node, which may be nil.
-func For(m *inventory.VM, node *v1.Node, rules *config.AddressRules, families []string) Input {
+// NewInput returns the input for a VM and its Node, which may be nil.
+func NewInput(m *inventory.VM, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	input := Input{VM: *m, Rules: rules, Families: families}
 	if node != nil {
 		input.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
@@ -220,7 +220,8 @@ func (v *Result) dropBy(r Rule) {
 	v.External = Reason{Rule: r}
 }
 
-// addressesOf returns possibly floating IPs last: secondary addresses, and addresses with a void claim.
+// addressesOf returns addresses that may be floating IPs last: secondary addresses, and addresses with a void
+// claim.
 func (input *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {

@@ -41,45 +41,45 @@ type AnswerStore interface {
 type Answers struct {
 	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates
 	// addresses, the newer one first.
-	metadata [2]metadata
+	metadata [2]metadataAnswer
 	// Refused means that the Node could not be initialized. The framework asks again only after a change or
 	// Announce, whose caller resets Refused.
 	Refused              bool
 	isAbsent, isShutDown bool
 }
 
-type metadata struct {
-	isGiven      bool
-	isJoining    bool
-	providerID   string
-	addresses    []v1.NodeAddress
-	additions    Additions
-	hasNewFormer bool
+type metadataAnswer struct {
+	hasMetadata           bool
+	isJoining             bool
+	providerID            string
+	addresses             []v1.NodeAddress
+	additions             Additions
+	hasNewFormerAddresses bool
 }
 
 // Additions are added to the framework's writes of a Node.
 type Additions struct {
 	// Labels are reserved labels, which the framework does not write.
 	Labels, Annotations map[string]string
-	// Levels are labels that the framework writes, for nodeinfo.KeyLabels.
+	// Levels are the labels that the framework writes and that nodeinfo.KeyLabels must list.
 	Levels map[string]string
-	// Former is the annotation nodeinfo.KeyFormerAddresses.
-	Former string
-	// Condition is written with the addresses, so not if no address changes.
+	// FormerAddresses is the annotation nodeinfo.KeyFormerAddresses.
+	FormerAddresses string
+	// Condition is written together with changed addresses, and not at all if no address changes.
 	Condition *v1.NodeCondition
 }
 
 // RecordMetadata records an answer of InstanceMetadata, nil if the Node stays uninitialized.
 func (g *Guard) RecordMetadata(n *v1.Node, m *cloudprovider.InstanceMetadata, additions Additions) {
-	answer := metadata{isJoining: nodeinfo.IsUninitialized(n), additions: additions}
+	answer := metadataAnswer{isJoining: nodeinfo.IsUninitialized(n), additions: additions}
 	if m != nil {
-		answer.isGiven = true
+		answer.hasMetadata = true
 		answer.addresses = slices.Clone(m.NodeAddresses)
 		answer.providerID = n.Spec.ProviderID
 		if answer.providerID == "" {
 			answer.providerID = m.ProviderID
 		}
-		answer.hasNewFormer = len(m.NodeAddresses) > 0 && additions.Former != n.Annotations[nodeinfo.KeyFormerAddresses]
+		answer.hasNewFormerAddresses = len(m.NodeAddresses) > 0 && additions.FormerAddresses != n.Annotations[nodeinfo.KeyFormerAddresses]
 	}
 	g.update(n, func(a *Answers) {
 		if a.metadata[0].isJoining != answer.isJoining {
@@ -87,7 +87,7 @@ func (g *Guard) RecordMetadata(n *v1.Node, m *cloudprovider.InstanceMetadata, ad
 		}
 		a.metadata[0] = answer
 		if answer.isJoining {
-			a.Refused = !answer.isGiven
+			a.Refused = !answer.hasMetadata
 		}
 	})
 }
@@ -116,12 +116,12 @@ func (g *Guard) lastAnswers(n *v1.Node) Answers {
 
 // Client returns a client for the framework's controllers that changes writes to Nodes:
 //
-//   - The initializing update is rejected unless the Node was given its provider ID. It also gets labels and
+//   - The initializing update is rejected unless its provider ID matches an answer. It also gets labels and
 //     annotations, so that they exist once the taint is gone.
 //   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match
 //     an answer. The first patch of addresses also gets the condition.
-//   - Other patches depend only on the cached Node: copies of labels from beta keys, and the end of the
-//     shutdown taint.
+//   - Other patches must follow from the cached Node alone: copies of labels from beta keys, and the removal
+//     of the shutdown taint.
 //   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.
 func (g *Guard) Client(client kubernetes.Interface) kubernetes.Interface {
 	return guardedClient{client, g}
@@ -152,7 +152,7 @@ type guardedNodes struct {
 
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.lastAnswers(n).metadata {
-		if m.isJoining && m.isGiven && m.providerID == n.Spec.ProviderID {
+		if m.isJoining && m.hasMetadata && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
 			for key, value := range m.additions.Labels {
 				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
@@ -207,13 +207,13 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	var m metadata
+	var m metadataAnswer
 	isJustified := false
 	answers := g.lastAnswers(n)
 	switch {
 	case slices.Equal(subresources, []string{"status"}):
 		m = answers.answerWith(patched.Status.Addresses)
-		isJustified = m.isGiven
+		isJustified = m.hasMetadata
 	case slices.ContainsFunc(patched.Spec.Taints, func(t v1.Taint) bool { return t.Key == api.TaintNodeShutdown }):
 		isJustified = answers.isShutDown
 	default:
@@ -223,10 +223,10 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 		return nil, errors.New("it was replaced by another Node of its name, or has changed")
 	}
 	err = unstructured.SetNestedField(fields, string(n.UID), "metadata", "uid")
-	if err == nil && m.hasNewFormer {
+	if err == nil && m.hasNewFormerAddresses {
 		var former any
-		if m.additions.Former != "" {
-			former = m.additions.Former
+		if m.additions.FormerAddresses != "" {
+			former = m.additions.FormerAddresses
 		}
 		err = unstructured.SetNestedField(fields, former, "metadata", "annotations", nodeinfo.KeyFormerAddresses)
 	}
@@ -250,8 +250,8 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// isDerivedFrom reports whether the framework derives a patch from a Node without an answer. n may be another
-// Node of the same name.
+// isDerivedFrom reports whether a patch follows from the Node alone, without an answer of the provider. n may
+// be another Node of the same name.
 func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
@@ -262,13 +262,13 @@ func isDerivedFrom(n, patch *v1.Node) bool {
 }
 
 // answerWith ignores the host name, which the framework adds.
-func (a *Answers) answerWith(addresses []v1.NodeAddress) metadata {
+func (a *Answers) answerWith(addresses []v1.NodeAddress) metadataAnswer {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool {
 			return address.Address != "" && address.Type != v1.NodeHostName && !slices.Contains(m.addresses, address)
-		}) && m.isGiven {
+		}) && m.hasMetadata {
 			return m
 		}
 	}
-	return metadata{}
+	return metadataAnswer{}
 }

@@ -247,5 +247,5 @@ func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 
 // LabelEventReasons returns the reasons of Events about initialized Nodes.
 func LabelEventReasons() []string {
-	return []string{reasonReaddressed, report.ReasonLeftOut, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
+	return []string{reasonReaddressed, report.ReasonAddressOmitted, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

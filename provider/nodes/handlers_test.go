@@ -149,7 +149,7 @@ func BenchmarkStats(b *testing.B) {
 	c := source.controller(store, nil)
 	for _, n := range c.nodes.All() {
 		r := c.store.record(n)
-		r.phase = running
+		r.phase = initialized
 		r.stats = nodeStats{outcome: report.Placed}
 	}
 	for b.Loop() {

@@ -125,7 +125,7 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	d := r.decision
 	k := &r.labels
 	needsNames := k.needsNames(d)
-	if !needsNames && time.Since(d.Contact) <= maxAnswerAge {
+	if !needsNames && time.Since(d.LastContact) <= maxAnswerAge {
 		return true
 	}
 	k.isWaiting = true
@@ -143,7 +143,7 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 // needsNames accepts names that were read during the wait, however old.
 func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
-	case !d.OldNames:
+	case !d.HasOldTagNames:
 		k.namesWaitStart = time.Time{}
 		return false
 	case k.namesWaitStart.IsZero() || time.Since(k.namesWaitStart) > namesTimeout:

@@ -116,7 +116,7 @@ func withoutVM(n *v1.Node, err error, eventDelay time.Duration) verdict {
 }
 
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
-	if mayBeForeign(n, d) && !report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
+	if mayBeForeign(n, d) && !report.WasNeverManaged(n, d) && report.ConditionOf(n).Status != "" {
 		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.VMErr), eventDelay: runningBeforeEvent, isSilent: true}
 	}
 	return verdict{about: aboutOwner, state: dropped}
@@ -125,10 +125,10 @@ func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 func leftOutOf(d *placement.Decision) verdict {
 	v := verdict{about: aboutLeftOut}
 	switch {
-	case d.Addresses.LeftOut != nil:
-		text := d.Addresses.LeftOut.Error()
+	case d.Addresses.OmittedErr != nil:
+		text := d.Addresses.OmittedErr.Error()
 		v.state = wrong
-		v.problem = report.Problem{Key: text, Reason: report.ReasonLeftOut, Text: text}
+		v.problem = report.Problem{Key: text, Reason: report.ReasonAddressOmitted, Text: text}
 	case len(d.Addresses.Addresses) > 0:
 		v.state = resolved
 	}
@@ -218,13 +218,13 @@ func deletionOf(absent bool, err error) verdict {
 	case placement.IsSearching(err):
 	case absent && err == nil:
 		v.state = dropped
-	case placement.KeptBy(err) == "":
+	case placement.KeptReason(err) == "":
 		v.state = resolved
 	default:
 		wrapped := fmt.Errorf("the Node is not ready but not deleted: %w", err)
 		v.state = wrong
 		v.eventDelay = runningBeforeEvent
-		v.problem = report.Problem{Key: placement.KeptKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(wrapped), Detail: wrapped.Error()}
+		v.problem = report.Problem{Key: placement.KeptReasonKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(wrapped), Detail: wrapped.Error()}
 	}
 	return v
 }

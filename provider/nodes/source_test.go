@@ -81,7 +81,7 @@ func (f *fakeSource) Decide(n *v1.Node) *placement.Decision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d, ok := f.places[n.Name]
-	d.Topology, d.OldNames, d.Contact = f.topology, f.oldNames[n.Name], f.contacts[vcenterOf(n.Name)]
+	d.Topology, d.HasOldTagNames, d.LastContact = f.topology, f.oldNames[n.Name], f.contacts[vcenterOf(n.Name)]
 	d.PlaceErr, d.Err = f.errs[n.Name], f.errs[n.Name]
 	if !ok {
 		err := fmt.Errorf("%w: no answer", topology.ErrUnknown)

@@ -55,7 +55,7 @@ func (s *Store) ExistingMemory(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// record requires the lock. A deleted Node gets a record outside the store.
+// record requires the lock. For a deleted Node, it returns a record that is not stored.
 func (s *Store) record(n *v1.Node) *nodeRecord {
 	r := s.records[n.UID]
 	if r == nil {
@@ -80,22 +80,22 @@ const (
 	undecided phase = iota
 	waiting
 	announced
-	running
+	initialized
 )
 
 func phaseOf(n *v1.Node, r *nodeRecord) phase {
 	switch {
 	case !nodeinfo.IsUninitialized(n):
-		return running
+		return initialized
 	case r.metadata != nil:
 		return announced
 	}
 	return waiting
 }
 
-// nodeRecord is the state of one Node. The deciding goroutine owns the first part.
+// nodeRecord is the state of one Node. Only the goroutine that syncs the Nodes uses the fields before memory.
 type nodeRecord struct {
-	// decision is the last decision, or nil. vm is nil if every change of the fleet requeues the Node.
+	// decision is the last decision, or nil. vm is its VM, or nil if every change of a vCenter requeues the Node.
 	decision *placement.Decision
 	vm       *inventory.VM
 	// These are zero unless the Node is announced.
@@ -103,7 +103,7 @@ type nodeRecord struct {
 	announcedAt    time.Time
 	problems       map[string]*report.Tracker
 	isEventPending bool
-	// lastAddresses are from the last sync since the initialization, or nil.
+	// lastAddresses are the Node's addresses at the last sync, or nil before the first sync of an initialized Node.
 	lastAddresses []v1.NodeAddress
 	// isShared means that another Node has the VM or an address, so a change of any Node may affect this Node.
 	isShared bool

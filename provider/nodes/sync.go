@@ -16,7 +16,7 @@ import (
 	"vzones/provider/report"
 )
 
-// syncNode returns when to sync the Node again, 0 for only after a change.
+// syncNode syncs a Node and returns the delay until its next sync, or 0 if it waits for a change.
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
@@ -32,10 +32,10 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	if nodeinfo.IsUninitialized(n) {
 		next = c.syncJoining(ctx, n, r)
 	} else {
-		next = c.syncRunning(ctx, n, r)
+		next = c.syncInitialized(ctx, n, r)
 	}
 	next = sooner(next, c.syncDeletion(ctx, n, r))
-	outcome := report.OutcomeOf(n, r.decision)
+	outcome := report.OutcomeName(n, r.decision)
 	c.store.Lock()
 	r.stats.outcome = outcome
 	r.phase = phaseOf(n, r)
@@ -60,7 +60,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	// Read this after Join, so that no refusal based on older facts is missed.
+	// Read Refused after Join, so that no refusal based on data older than Join's is missed.
 	if r.answers.Refused {
 		r.answers.Refused = false
 		r.metadata = nil
@@ -94,7 +94,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 // may retry a failed write only after 15 minutes.
 const reannounceDelay = resyncEvery / 2
 
-func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
+func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.metadata = nil
 	d := c.placer.Decide(n)
 	c.storeDecision(n, r, d, d.VMErr)
@@ -123,7 +123,7 @@ func (c *Controller) syncRunning(ctx context.Context, n *v1.Node, r *nodeRecord)
 		next = sooner(next, c.events.emitConflicts(ctx, n, r))
 	}
 	next = sooner(next, c.writeLabels(ctx, l, n, r, todo))
-	if report.NeverOurs(n, d) && report.ConditionOf(n).Status != "" {
+	if report.WasNeverManaged(n, d) && report.ConditionOf(n).Status != "" {
 		return sooner(next, c.writer.removeCondition(ctx, n, r))
 	}
 	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, verdicts)))
@@ -150,7 +150,7 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 // syncDeletion starts to confirm the absence of a VM before the framework asks.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
-	keptReason := placement.KeptBy(err)
+	keptReason := placement.KeptReason(err)
 	c.store.Lock()
 	r.isAbsent = absent
 	r.stats.keptReason = keptReason

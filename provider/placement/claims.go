@@ -40,7 +40,7 @@ func (c *claims) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, in
 	if len(families) == 0 {
 		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is no longer in the configuration: add it again", m.Ref.VCenter)
 	}
-	input := addresses.For(m, node, &s.cfg.Addresses, families)
+	input := addresses.NewInput(m, node, &s.cfg.Addresses, families)
 	if err := c.addTo(&input, m, node); err != nil {
 		return addresses.Selection{}, len(families), err
 	}

@@ -19,7 +19,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// These errors come with topology.ErrUnknown.
+// Errors that wrap these also wrap topology.ErrUnknown.
 var (
 	// ErrShared means that another Node has the VM.
 	ErrShared = errors.New("two Nodes have one VM")
@@ -35,7 +35,7 @@ type Decision struct {
 	VMErr error
 	// Shared means that another Node has the VM. VM is nil if that Node takes precedence.
 	Shared bool
-	// VCenter is the first entry of the VM's vCenter.
+	// VCenter is the name of the first configuration entry for the VM's vCenter.
 	VCenter string
 	// WasFound means that vzones has found the initialized Node's VM, now or earlier.
 	WasFound    bool
@@ -55,7 +55,7 @@ type Decision struct {
 
 	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the type's name in older releases, if it differs. A running Node keeps it.
+	// FormerType is the type's name in older releases, if it differs. An initialized Node keeps it.
 	FormerType string
 
 	// Err is the reason why the Node could not be initialized now.
@@ -63,10 +63,10 @@ type Decision struct {
 	// Metadata is nil if the Node is already initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
-	Contact time.Time
-	// OldNames means that a tag may have been renamed since TagNamesReadAt, which is zero if a required
-	// name was not read.
-	OldNames       bool
+	LastContact time.Time
+	// HasOldTagNames means that the tag names are too old to rely on: a tag may have been renamed since
+	// TagNamesReadAt, which is zero if a required name was not read.
+	HasOldTagNames bool
 	TagNamesReadAt time.Time
 
 	vcenterState inventory.State
@@ -81,7 +81,7 @@ func (p *Placer) Decide(node *v1.Node) *Decision {
 }
 
 func (p *Placer) decide(node *v1.Node) *Decision {
-	// The states come first, so that no vCenter of a new configuration is placed by the old rules.
+	// Read the states before the configuration, so that the old rules never apply to a new configuration's vCenter.
 	states := p.fleet.States()
 	cfg := p.Config()
 	d := &Decision{Topology: &cfg.Topology, NodeLabels: cfg.NodeLabels, states: states}
@@ -95,7 +95,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	lost := loc.lost
 	d.WasFound = !isJoining && (loc.id.WasFound() || m != nil && lost == nil)
 	if m != nil && (lost == nil || isJoining) {
-		d.Annotations = location(states, node, m, state.Snapshot)
+		d.Annotations = locationAnnotations(states, node, m, state.Snapshot)
 	}
 	if err != nil {
 		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, err))
@@ -133,9 +133,9 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	}
 	d.InstanceType = knownInstanceType(m)
 	d.FormerType = formerInstanceType(m)
-	d.Contact = state.LastContact
-	d.OldNames = d.namesBefore(time.Now().Add(-max(p.namesAge, namesAgeRunning)))
-	if !d.namesBefore(state.TagNames.ReadAt) {
+	d.LastContact = state.LastContact
+	d.HasOldTagNames = d.tagNamesPredate(time.Now().Add(-max(p.namesAge, minNamesAge)))
+	if !d.tagNamesPredate(state.TagNames.ReadAt) {
 		d.TagNamesReadAt = state.TagNames.ReadAt
 	}
 	if isJoining && d.Err == nil {
@@ -170,13 +170,14 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// changesAddresses is false if VMware Tools report no addresses, for example while the VM boots, or too many.
-// Without a provider ID, the kubelet writes them.
+// changesAddresses returns false if VMware Tools report no addresses, for example while the VM boots or if the
+// report has too many interfaces. It also does so if the Node has no provider ID, because then the kubelet
+// writes the addresses.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
 		return false, nil
-	case len(chosen.Unreported) == families, len(chosen.Unreported) > 0 && err == nil:
+	case len(chosen.UnreportedFamilies) == families, len(chosen.UnreportedFamilies) > 0 && err == nil:
 		return false, nil
 	case err != nil:
 		return false, err
@@ -184,11 +185,11 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// namesAgeRunning is the least age limit of tag names for a running Node.
-const namesAgeRunning = 15 * time.Second
+// minNamesAge is the lower bound for the age limit of tag names for an initialized Node.
+const minNamesAge = 15 * time.Second
 
-// Join decides about an uninitialized Node. The error is Decision.Err, or means that tag names are read
-// again, because vCenter does not announce renamed tags.
+// Join decides about an uninitialized Node. The error is Decision.Err, or reports that the tag names are being
+// read again, which is necessary because vCenter does not announce renamed tags.
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
@@ -213,14 +214,14 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	d := p.decide(node)
 	k := p.memories.Memory(node)
 	err := d.Err
-	old := d.namesBefore(time.Now().Add(-p.namesAge))
+	old := d.tagNamesPredate(time.Now().Add(-p.namesAge))
 	waitsForNames := old && err == nil
 	if !waitsForNames {
 		k.names = nameWait{}
 	}
 	switch {
 	case !old:
-	case err == nil && !d.namesBefore(k.names.start()):
+	case err == nil && !d.tagNamesPredate(k.names.start()):
 		k.names.markRead()
 	default:
 		p.fleet.ReadTags(d.vcenterState.VCenter)
@@ -268,8 +269,8 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
-// namesBefore reports whether a required tag name was last read before t.
-func (d *Decision) namesBefore(t time.Time) bool {
+// tagNamesPredate reports whether a required tag name was last read before t.
+func (d *Decision) tagNamesPredate(t time.Time) bool {
 	names := &d.vcenterState.TagNames
 	categories := d.Topology.Policy.Categories()
 	return len(categories) > 0 && !names.ReadAt.IsZero() && !names.ReadSince(t, categories)
@@ -305,7 +306,7 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	return power.IsOff(), err
 }
 
-func location(states []inventory.State, n *v1.Node, m *inventory.VM, snapshot *inventory.Snapshot) map[string]string {
+func locationAnnotations(states []inventory.State, n *v1.Node, m *inventory.VM, snapshot *inventory.Snapshot) map[string]string {
 	if !nodeinfo.IsUninitialized(n) {
 		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {
 			return nil
@@ -325,8 +326,8 @@ func location(states []inventory.State, n *v1.Node, m *inventory.VM, snapshot *i
 	return annotations
 }
 
-// isRecorded accepts another entry of the same vCenter while that entry fails, so that an outage causes no
-// write.
+// isRecorded also accepts a record of another entry for the same vCenter while the recorded entry fails, so
+// that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.VM, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())

@@ -23,9 +23,9 @@ type ConditionName string
 
 // The conditions for deleting a Node, in the order in which they are checked.
 const (
-	Managed  ConditionName = "managed"
-	NotReady ConditionName = "not_ready"
-	Named    ConditionName = "names_vm"
+	Managed      ConditionName = "managed"
+	NotReady     ConditionName = "not_ready"
+	IdentifiesVM ConditionName = "names_vm"
 	// Absent means that every vCenter was read completely and none has the VM.
 	Absent ConditionName = "absent"
 	// FoundBefore means that the Node has a provider ID and vzones has found its VM.
@@ -41,18 +41,18 @@ var conditions = []struct {
 }{
 	{Managed, (*deletion).isManaged},
 	{NotReady, (*deletion).isNotReady},
-	{Named, (*deletion).isNamed},
+	{IdentifiesVM, (*deletion).identifiesVM},
 	{Absent, (*deletion).isAbsent},
 	{FoundBefore, (*deletion).wasFound},
 	{Enabled, (*deletion).isEnabled},
 }
 
 type deletion struct {
-	placer *Placer
-	states []inventory.State
-	node   *v1.Node
-	id     inventory.Identity
-	absent error
+	placer    *Placer
+	states    []inventory.State
+	node      *v1.Node
+	id        inventory.Identity
+	absentErr error
 }
 
 var (
@@ -74,24 +74,25 @@ func (q *deletion) isNotReady() error {
 	return nil
 }
 
-func (q *deletion) isNamed() (err error) {
+func (q *deletion) identifiesVM() (err error) {
 	q.id, err = q.placer.Identify(q.node)
 	return err
 }
 
 func (q *deletion) isAbsent() error {
-	q.absent = inventory.Exists(q.states, q.id)
-	q.placer.AskHome(q.absent)
+	q.absentErr = inventory.Exists(q.states, q.id)
+	q.placer.AskHome(q.absentErr)
 	switch {
-	case q.absent == nil:
+	case q.absentErr == nil:
 		return errExists
-	case !errors.Is(q.absent, topology.ErrAbsent):
-		return q.absent
+	case !errors.Is(q.absentErr, topology.ErrAbsent):
+		return q.absentErr
 	}
 	return nil
 }
 
-// wasFound also requires a provider ID, which alone may be of a VM that the account cannot see.
+// wasFound also requires a provider ID. A provider ID alone is not enough, because the account may be unable to
+// see the VM.
 func (q *deletion) wasFound() error {
 	switch {
 	case q.node.Spec.ProviderID == "" && !q.id.WasFound():
@@ -111,7 +112,7 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns the first condition that does not hold, NotReady last, or nil.
+// whyKept returns an error for the first condition that does not hold, or nil. NotReady is considered last.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -120,9 +121,9 @@ func (q *deletion) whyKept() (last error) {
 		case c.name == NotReady:
 			last = topology.Errorf(topology.ErrUnknown, "Node %s is ready again", q.node.Name)
 		case c.name == FoundBefore:
-			return fmt.Errorf("%w: %w", err, q.absent)
+			return fmt.Errorf("%w: %w", err, q.absentErr)
 		case c.name == Enabled:
-			return topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", q.node.Name, err, q.absent)
+			return topology.Errorf(topology.ErrUnknown, "Node %s is kept, since %w: %w", q.node.Name, err, q.absentErr)
 		default:
 			return err
 		}
@@ -235,7 +236,7 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 			result.Err = next.check(q)
 		}
 		switch next.name {
-		case Named:
+		case IdentifiesVM:
 			named = result.Err == nil
 		case Absent:
 			searched.Checked = result.Holds()
@@ -266,8 +267,8 @@ var keepReasons = []struct {
 	{topology.ErrUnknown, "unknown"},
 }
 
-// KeptBy returns the reason in an error of CheckAhead, or "".
-func KeptBy(err error) string {
+// KeptReason returns the reason in an error of CheckAhead, or "".
+func KeptReason(err error) string {
 	if err == nil || errors.Is(err, errExists) {
 		return ""
 	}
@@ -279,16 +280,16 @@ func KeptBy(err error) string {
 	return keepReasons[len(keepReasons)-1].name
 }
 
-// IsSearching reports whether a running search is the only cause.
+// IsSearching reports whether a Node is kept only because a search is running.
 func IsSearching(err error) bool {
 	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
-// KeptKey returns equal keys for errors with the same meaning.
-func KeptKey(err error) string {
-	reason := KeptBy(err)
+// KeptReasonKey returns equal keys for errors with the same meaning.
+func KeptReasonKey(err error) string {
+	reason := KeptReason(err)
 	if errors.Is(err, ErrSearchFailed) {
-		reason = KeptBy(ErrSearchFailed)
+		reason = KeptReason(ErrSearchFailed)
 	}
 	return reason + " " + strings.Join(inventory.UnreachableIn(err), " ")
 }

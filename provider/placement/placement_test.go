@@ -181,7 +181,7 @@ func TestRecordInAnOutage(t *testing.T) {
 	if !is() {
 		t.Error("is written during an outage")
 	}
-	if got := location(states, aNode("n"), m, states[1].Snapshot); got[nodeinfo.KeyVM] != "second/vm-1" || got[nodeinfo.KeyVCenter] != "i" {
+	if got := locationAnnotations(states, aNode("n"), m, states[1].Snapshot); got[nodeinfo.KeyVM] != "second/vm-1" || got[nodeinfo.KeyVCenter] != "i" {
 		t.Errorf("a new Node gets %v", got)
 	}
 	for name, change := range map[string]func(*inventory.Identity){

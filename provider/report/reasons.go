@@ -23,7 +23,7 @@ type Outcome struct {
 	Name string
 	// Event is the reason of the Event about an uninitialized Node.
 	Event string
-	// Advice is empty if the error contains it or it depends on the cause.
+	// Advice is empty if the error's text contains the advice, or if the advice depends on the error's cause.
 	Advice string
 }
 
@@ -33,8 +33,8 @@ const (
 	Foreign = "unmanaged"
 )
 
-// unplaced are compared with an error in order. The last entry covers every other error.
-var unplaced = []Outcome{
+// errorOutcomes are compared with an error in order. The last entry covers every other error.
+var errorOutcomes = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "vm_shared", "VMShared", ""},
 	{nodeinfo.ErrNoProviderID, "provider_id_missing", "ProviderIDMissing", ""},
@@ -56,8 +56,8 @@ var unplaced = []Outcome{
 	{topology.ErrUnknown, "unknown", "VCenterDataUnavailable", ""},
 }
 
-// ReasonLeftOut is the reason of the Event about addresses that a kubelet's --node-ip excludes.
-const ReasonLeftOut = "AddressOmitted"
+// ReasonAddressOmitted is the reason of the Event about addresses that a kubelet's --node-ip excludes.
+const ReasonAddressOmitted = "AddressOmitted"
 
 var vcenterErrors = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
@@ -72,12 +72,12 @@ func EventText(err error) string {
 	return quote.NoteWith(err.Error(), o.Advice)
 }
 
-// OutcomeOf returns the name of a decision's outcome.
-func OutcomeOf(n *v1.Node, d *placement.Decision) string {
+// OutcomeName returns the name of a decision's outcome.
+func OutcomeName(n *v1.Node, d *placement.Decision) string {
 	switch {
 	case d.Err == nil:
 		return Placed
-	case NeverOurs(n, d):
+	case WasNeverManaged(n, d):
 		return Foreign
 	}
 	return OutcomeOfError(d.Err).Name
@@ -90,7 +90,7 @@ func OutcomeOfError(err error) Outcome {
 	if u := inventory.FirstUnreachable(err); u != nil {
 		first = u
 	}
-	for _, o := range unplaced {
+	for _, o := range errorOutcomes {
 		cause := err
 		if slices.Contains(vcenterErrors, o.err) {
 			cause = first
@@ -99,7 +99,7 @@ func OutcomeOfError(err error) Outcome {
 			return o
 		}
 	}
-	return unplaced[len(unplaced)-1]
+	return errorOutcomes[len(errorOutcomes)-1]
 }
 
 // ProblemOf returns the problem of an error, with the same key for all errors of an unreadable vCenter.
@@ -113,8 +113,8 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// NeverOurs reports whether a Node has no provider ID and no taint, and its VM was never found.
-func NeverOurs(node *v1.Node, d *placement.Decision) bool {
+// WasNeverManaged reports whether a Node has no provider ID and no taint, and its VM was never found.
+func WasNeverManaged(node *v1.Node, d *placement.Decision) bool {
 	err := d.VMErr
 	return (errors.Is(err, topology.ErrAbsent) || errors.Is(err, nodeinfo.ErrNoUUID)) && node.Spec.ProviderID == "" && !nodeinfo.IsUninitialized(node) && !d.WasFound
 }
@@ -122,7 +122,7 @@ func NeverOurs(node *v1.Node, d *placement.Decision) bool {
 // Outcomes returns the names of all outcomes.
 func Outcomes() []string {
 	names := []string{Placed, Foreign}
-	for _, o := range unplaced {
+	for _, o := range errorOutcomes {
 		names = append(names, o.Name)
 	}
 	return names
@@ -131,12 +131,12 @@ func Outcomes() []string {
 // EventReasons returns the reasons of Events about Nodes.
 func EventReasons() []string {
 	var reasons []string
-	for _, o := range unplaced {
+	for _, o := range errorOutcomes {
 		reasons = append(reasons, o.Event)
 	}
 	return append(slices.Compact(reasons), placement.ReasonNotDeleted)
 }
 
-// Help describes the outcomes.
-const Help = "placed; unmanaged (another provider's, or not in vSphere and without the taint); topology_missing (a required tag), topology_invalid (no label value), " +
+// OutcomesHelp describes the outcomes.
+const OutcomesHelp = "placed; unmanaged (another provider's, or not in vSphere and without the taint); topology_missing (a required tag), topology_invalid (no label value), " +
 	"ambiguous (several VMs or tags), provider_id_mismatch (the system UUID belongs to another VM), vm_shared (another Node has the same VM), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), vm_not_found, vm_powered_off (the only VM is off and the Node runs), address_conflict (another Node has the address), address_missing, vm_outside_datacenters, vcenter_instance_shared (two addresses belong to one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, vm_unreadable (inaccessible or orphaned), unknown (a vCenter's data is unavailable)"

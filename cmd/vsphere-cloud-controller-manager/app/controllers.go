@@ -82,7 +82,7 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	return func(init app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
 		return func(context.Context, genericapp.ControllerContext) (controller.Interface, bool, error) {
 			client := c.ClientBuilder.ClientOrDie(init.ClientName)
-			a.provider.KeepLabels()
+			a.provider.EnableReadyCondition()
 			pod, end := newPodRecorder(ctx, client)
 			a.group.Go(func() error {
 				defer end()

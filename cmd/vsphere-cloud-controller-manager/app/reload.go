@@ -53,7 +53,7 @@ func (r *reloader) reload(ctx context.Context) {
 	if changes := config.Diff(r.current, next); changes != "" {
 		r.applyChange(ctx, next, changes)
 	} else {
-		r.revert(ctx)
+		r.endRejection(ctx)
 	}
 }
 
@@ -87,8 +87,8 @@ func (r *reloader) reject(ctx context.Context, err error) {
 		"correct the configuration: until then the previous one stays in force"))
 }
 
-// revert ends a rejection.
-func (r *reloader) revert(ctx context.Context) {
+// endRejection reports that the files have the current configuration again.
+func (r *reloader) endRejection(ctx context.Context) {
 	if !r.rejection.End() {
 		return
 	}

@@ -191,7 +191,7 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if current, has := n.Node.Labels[key]; has && current != values[key] {
-				n.place(key, values[key])
+				n.setExpected(key, values[key])
 				texts = append(texts, fmt.Sprintf("%s is %s, the driver would set %s", key, quote.Value(current), quote.Value(values[key])))
 			}
 		}
@@ -306,7 +306,7 @@ func (c *comparison) volumes(items []unstructured.Unstructured) {
 		fits, ok := results[text]
 		if !ok {
 			fits.own = slices.ContainsFunc(c.allNodes, func(n *node) bool { return selector.Match(n.Node) })
-			fits.placed = slices.ContainsFunc(c.allNodes, func(n *node) bool { return selector.Match(n.asPlaced) })
+			fits.placed = slices.ContainsFunc(c.allNodes, func(n *node) bool { return selector.Match(n.expected) })
 			results[text] = fits
 		}
 		claim := ""
@@ -387,7 +387,7 @@ func (c *comparison) classes(items []unstructured.Unstructured) {
 				}
 				isTied = true
 				for _, value := range r.Values {
-					if !slices.ContainsFunc(c.allNodes, func(n *node) bool { return n.asPlaced.Labels[r.Key] == value }) {
+					if !slices.ContainsFunc(c.allNodes, func(n *node) bool { return n.expected.Labels[r.Key] == value }) {
 						missingZones[r.Key+"="+quote.Plain(value)] = true
 					}
 				}

@@ -163,7 +163,7 @@ func TestByName(t *testing.T) {
 		f.config.MatchByName = true
 		c.change(f)
 		nodes := &nodeCheck{f}
-		if got := fmt.Sprint(ids(nodes.byName())); got != c.want {
+		if got := fmt.Sprint(ids(nodes.matchedByName())); got != c.want {
 			t.Errorf("%s: got the findings %s, want %s", name, got, c.want)
 		}
 	}

@@ -28,16 +28,16 @@ type node struct {
 	*world.Look
 	// isPlaced reports whether the place of the Node is known, so that its labels can be compared.
 	isPlaced bool
-	// asPlaced has the labels of the Node's place; it equals the Node if the place is unknown.
-	asPlaced *v1.Node
+	// expected is a copy of the Node with the labels of its place. It has the present labels if isPlaced is false.
+	expected *v1.Node
 	// overridden are tags on the VM that another path overrides.
 	overridden []topology.Contender
-	// otherProvider is the scheme of another provider's ID if a vCenter nevertheless has the VM.
+	// otherProvider is the scheme of the provider ID if that is another provider's although a vCenter has the VM.
 	otherProvider string
 }
 
 func newNode(l *world.Look) *node {
-	n := &node{Look: l, asPlaced: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: l.Node.Name, Labels: maps.Clone(l.Node.Labels)}}}
+	n := &node{Look: l, expected: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: l.Node.Name, Labels: maps.Clone(l.Node.Labels)}}}
 	decided := l.Err == nil || l.Place.AddressErr != nil && errors.Is(l.Err, l.Place.AddressErr) || len(l.Place.Placement.Decisions) > 0
 	n.isPlaced = !l.Foreign && !l.Uninitialized && l.Place.VM != nil && decided
 	if !n.isPlaced {
@@ -48,24 +48,24 @@ func newNode(l *world.Look) *node {
 			continue
 		}
 		for _, key := range plan.StableAndBeta(d.Label) {
-			n.place(key, d.Want)
+			n.setExpected(key, d.Want)
 		}
 	}
 	return n
 }
 
-func (n *node) place(key, value string) {
-	if n.asPlaced.Labels == nil {
-		n.asPlaced.Labels = map[string]string{}
+func (n *node) setExpected(key, value string) {
+	if n.expected.Labels == nil {
+		n.expected.Labels = map[string]string{}
 	}
-	if n.asPlaced.Labels[key] = value; value == "" {
-		delete(n.asPlaced.Labels, key)
+	if n.expected.Labels[key] = value; value == "" {
+		delete(n.expected.Labels, key)
 	}
 }
 
 func (n *node) name() string { return n.Node.Name }
 
-func (n *node) about(id, text string) Finding {
+func (n *node) newFinding(id, text string) Finding {
 	return Finding{ID: id, VCenter: n.VCenter(), Object: "Node " + n.name(), Text: text, Nodes: []string{n.name()}}
 }
 
@@ -93,8 +93,8 @@ func (l nodeList) unknownIn(vcenter string, reason error) []string {
 	return l.names(func(n *node) bool { return errors.Is(n.Err, reason) && n.Place.VCenter == vcenter })
 }
 
-// nodeKinds maps the outcome of the daemon's decision to a kind of finding. An empty kind is reported
-// with its cause: the vCenter, an unreadable VM or the kubelet.
+// nodeKinds maps the outcome of the daemon's decision to a kind of finding. An outcome with an empty kind is
+// covered by the finding about its cause: the vCenter, an unreadable VM or the kubelet.
 var nodeKinds = map[string]string{
 	"provider_id_mismatch":    "VZ151",
 	"vm_shared":               "VZ152",
@@ -127,7 +127,7 @@ var commonTexts = map[string]string{
 type nodeCheck struct{ *facts }
 
 func (c *nodeCheck) find() []Finding {
-	return slices.Concat(c.unplaced(), c.providerIDs(), c.byName(), c.vms(), c.controlPlane(), c.labels())
+	return slices.Concat(c.unplaced(), c.providerIDs(), c.matchedByName(), c.vms(), c.controlPlane(), c.labels())
 }
 
 func (c *nodeCheck) settings(n *node) world.VMSettings {
@@ -146,7 +146,7 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 	for _, n := range c.nodes {
 		if n.Err == nil {
 			if n.Uninitialized && time.Since(n.Node.CreationTimestamp.Time) > time.Minute {
-				finding := n.about("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
+				finding := n.newFinding("VZ163", "it has the taint "+cloudproviderapi.TaintExternalCloudProvider)
 				finding.Short = commonTexts["VZ163"]
 				found = append(found, finding)
 			}
@@ -154,7 +154,7 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 		}
 		outcome := report.OutcomeOfError(n.Err)
 		id := nodeKinds[outcome.Name]
-		if outcome.Name == "vm_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayBeUnreadable(n, v) }) {
+		if outcome.Name == "vm_unreadable" && !slices.ContainsFunc(c.vcenters, func(v *vcenterFacts) bool { return c.mayRunOnUnreadable(n, v) }) {
 			id = "VZ156"
 		}
 		if id == "" || c.isExplained(n) {
@@ -172,13 +172,13 @@ func (c *nodeCheck) unplaced() (found []Finding) {
 }
 
 func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
-	finding := n.about(id, quote.Line(report.EventText(n.Err)))
+	finding := n.newFinding(id, quote.Line(report.EventText(n.Err)))
 	finding.HasAdvice = id != "VZ157" && id != "VZ158"
 	finding.Short = commonTexts[id]
 	deletion := cli.Shell("kubectl", "delete", "node", n.name())
 	switch id {
 	case "VZ150":
-		finding.Short, finding.Command = c.attachAbove(n)
+		finding.Short, finding.Command = c.missingAbove(n)
 	case "VZ151":
 		finding.Command = deletion
 	case "VZ154":
@@ -195,9 +195,9 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 	return finding
 }
 
-// attachAbove returns the problem that all Nodes of a place share, and the command that tags the cluster or
-// host of a Node.
-func (c *nodeCheck) attachAbove(n *node) (lack, command string) {
+// missingAbove returns the problem of all Nodes in the same place, and the command that tags a Node's cluster
+// or host.
+func (c *nodeCheck) missingAbove(n *node) (lack, command string) {
 	o := n.Above(world.TypeCluster)
 	if o == nil {
 		o = n.Above(world.TypeHost)
@@ -224,7 +224,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
 	case name == "unknown":
-		return c.isUnknownElsewhere(n)
+		return c.isUnknownExplained(n)
 	case name == "vm_outside_datacenters":
 		return c.vcenter(n.VCenter()).lacksDatacenter(n)
 	case name == "address_missing":
@@ -233,7 +233,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 	return false
 }
 
-func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
+func (c *nodeCheck) isUnknownExplained(n *node) bool {
 	if errors.Is(n.Err, topology.ErrNoCategory) {
 		return true
 	}
@@ -251,20 +251,20 @@ func (c *nodeCheck) isUnknownElsewhere(n *node) bool {
 			return true
 		}
 	}
-	return errors.Is(n.Err, topology.ErrNotPermitted) && c.isBelowDenied(n)
+	return errors.Is(n.Err, topology.ErrNotPermitted) && c.hasUnreadableTagsAbove(n)
 }
 
-// isBelowDenied reports whether an object above a Node's VM has a finding about unreadable tags.
-func (c *nodeCheck) isBelowDenied(n *node) bool {
+// hasUnreadableTagsAbove reports whether an object above a Node's VM has a finding about unreadable tags.
+func (c *nodeCheck) hasUnreadableTagsAbove(n *node) bool {
 	return n.Place.VM != nil && slices.ContainsFunc(n.Place.VM.Paths, func(p topology.Path) bool {
 		return slices.ContainsFunc(p.Objects, c.isUnreadFound)
 	})
 }
 
-func (c *nodeCheck) byName() (found []Finding) {
+func (c *nodeCheck) matchedByName() (found []Finding) {
 	for _, n := range c.nodes {
 		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
-			found = append(found, n.about("VZ162", "the kubelet reports no system UUID, so the Node is matched to the VM with its name"))
+			found = append(found, n.newFinding("VZ162", "the kubelet reports no system UUID, so the Node is matched to the VM with its name"))
 		}
 	}
 	return found
@@ -277,7 +277,7 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 		return nil
 	}
 	v := c.vcenter(snapshot.VCenter)
-	nodes := c.nodes.names(func(n *node) bool { return c.mayBeUnreadable(n, v) })
+	nodes := c.nodes.names(func(n *node) bool { return c.mayRunOnUnreadable(n, v) })
 	unlisted := slices.Clone(nodes)
 	var names []string
 	for id := range snapshot.Unreadable {
@@ -305,9 +305,9 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	return []Finding{finding}
 }
 
-// mayBeUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names
+// mayRunOnUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names
 // no other vCenter with such VMs.
-func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
+func (c *nodeCheck) mayRunOnUnreadable(n *node, v *vcenterFacts) bool {
 	isOwn := n.VCenter() == v.state.VCenter
 	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())
 }
@@ -316,14 +316,14 @@ func (c *nodeCheck) mayBeUnreadable(n *node, v *vcenterFacts) bool {
 func (c *nodeCheck) vms() (found []Finding) {
 	for _, n := range c.nodes {
 		for _, lost := range n.overridden {
-			found = append(found, n.about("VZ146", fmt.Sprintf("its VM has tag %s of category %s, but %s is %s because another path takes precedence",
+			found = append(found, n.newFinding("VZ146", fmt.Sprintf("its VM has tag %s of category %s, but %s is %s because another path takes precedence",
 				quote.Value(lost.Tag.Name), quote.Value(lost.Tag.Category), world.Short(lost.Label), quote.Value(n.Place.Placement.Value(lost.Label)))))
 		}
 		if n.Place.VM == nil {
 			continue
 		}
-		if leftOut := n.Place.Addresses.LeftOut; leftOut != nil {
-			finding := n.about("VZ172", quote.Line(leftOut.Error()))
+		if leftOut := n.Place.Addresses.OmittedErr; leftOut != nil {
+			finding := n.newFinding("VZ172", quote.Line(leftOut.Error()))
 			finding.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
 			found = append(found, finding)
 		}
@@ -331,19 +331,19 @@ func (c *nodeCheck) vms() (found []Finding) {
 		path := n.Place.VM.InventoryPath
 		vm := nameOf(&topology.Object{Ref: n.Place.VM.Ref, Path: path})
 		if m.LacksDiskUUID {
-			finding := n.about("VZ165", "disk.enableUUID is off in "+vm)
+			finding := n.newFinding("VZ165", "disk.enableUUID is off in "+vm)
 			finding.Short = "disk.enableUUID is off in their VMs"
 			finding.Command = cli.Shell("govc", "vm.change", "-vm", path, "-e", "disk.enableUUID=TRUE")
 			found = append(found, finding)
 		}
 		if n.Err == nil && n.Place.VM.Power.IsOff() {
-			finding := n.about("VZ164", vm+" is off")
+			finding := n.newFinding("VZ164", vm+" is off")
 			finding.Short = "their VMs are off"
 			finding.Command = cli.Shell("govc", "vm.power", "-on", path)
 			found = append(found, finding)
 		}
 		if m.LacksTools {
-			finding := n.about("VZ166", "VMware Tools is not running in "+vm)
+			finding := n.newFinding("VZ166", "VMware Tools is not running in "+vm)
 			finding.Short = "VMware Tools is not running in their VMs"
 			found = append(found, finding)
 		}
@@ -384,20 +384,20 @@ func (c *nodeCheck) labels() (found []Finding) {
 			switch {
 			case d.Label == plan.LabelType:
 			case d.IsCertain() || d.Missing:
-				id := n.drift(d)
+				id := n.driftID(d)
 				byID[id] = append(byID[id], d)
-			case !c.isBelowDenied(n):
-				found = append(found, n.about("VZ160", world.DifferenceText(&d)))
+			case !c.hasUnreadableTagsAbove(n):
+				found = append(found, n.newFinding("VZ160", world.DifferenceText(&d)))
 			}
 		}
 		for id, differences := range byID {
-			found = append(found, n.differ(id, differences))
+			found = append(found, n.differenceFinding(id, differences))
 		}
 	}
 	return found
 }
 
-func (n *node) drift(d plan.Difference) string {
+func (n *node) driftID(d plan.Difference) string {
 	current, ok := n.Node.Labels[d.Label]
 	switch {
 	case d.Want == "":
@@ -412,7 +412,7 @@ func (n *node) drift(d plan.Difference) string {
 	return "VZ301"
 }
 
-func (n *node) differ(id string, differences []plan.Difference) Finding {
+func (n *node) differenceFinding(id string, differences []plan.Difference) Finding {
 	var texts, set []string
 	for _, d := range differences {
 		keys := plan.StableAndBeta(d.Label)
@@ -429,24 +429,24 @@ func (n *node) differ(id string, differences []plan.Difference) Finding {
 		}
 		texts = append(texts, world.DifferenceText(&d))
 	}
-	finding := n.about(id, strings.Join(texts, "; "))
+	finding := n.newFinding(id, strings.Join(texts, "; "))
 	if len(set) > 0 {
 		finding.Command = cli.Shell(append([]string{"kubectl", "label", "node", n.name(), "--overwrite"}, set...)...)
 	}
 	return finding
 }
 
-// providerIDs reports Nodes of VMs without a provider ID, or with an ID of another provider.
+// providerIDs reports Nodes on vSphere VMs that have no provider ID or another provider's.
 func (c *nodeCheck) providerIDs() (found []Finding) {
 	for _, n := range c.allNodes {
 		err := nodeinfo.CheckProviderID(n.Node)
 		switch {
 		case n.otherProvider != "":
-			finding := n.about("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", but a vCenter has a VM with its system UUID")
+			finding := n.newFinding("VZ168", "its provider ID is "+quote.Value(n.Node.Spec.ProviderID)+", but a vCenter has a VM with its system UUID")
 			finding.Short = "their provider IDs begin with " + n.otherProvider + ", but vCenters have VMs with their system UUIDs"
 			found = append(found, finding)
 		case err != nil && !n.Foreign && n.Place.VMErr == nil:
-			finding := n.about("VZ167", quote.Line(err.Error()))
+			finding := n.newFinding("VZ167", quote.Line(err.Error()))
 			finding.HasAdvice = true
 			finding.Short = "their kubelets run without --cloud-provider=external"
 			finding.Command = nodeinfo.TaintCommand(n.name(), "=true:NoSchedule")

@@ -39,7 +39,7 @@ type Explanation struct {
 	Problems []Problem `json:"problems,omitempty"`
 }
 
-// Node describes a Node, or the stand-in of a VM without one.
+// Node describes a Node, or the stand-in for a VM that has no Node.
 type Node struct {
 	Name string `json:"name"`
 	// InCluster is false for a stand-in.
@@ -63,7 +63,7 @@ type VM struct {
 
 // Problem is a problem of the Node.
 type Problem struct {
-	// Reason is the reason of the daemon's Event, such as MachineNotFound.
+	// Reason is the reason of the daemon's Event, such as VMNotFound.
 	Reason string `json:"reason"`
 	Text   string `json:"text"`
 }
@@ -96,8 +96,8 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		if l.Err != nil {
 			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
 		}
-		if err := l.Place.Addresses.LeftOut; err != nil {
-			e.Problems = append(e.Problems, Problem{report.ReasonLeftOut, quote.Line(err.Error())})
+		if err := l.Place.Addresses.OmittedErr; err != nil {
+			e.Problems = append(e.Problems, Problem{report.ReasonAddressOmitted, quote.Line(err.Error())})
 		}
 	}
 	for i := range l.Differences {
@@ -241,7 +241,7 @@ func paths(w *world.World, m *inventory.VM) (all []*cli.Branch) {
 			all = append(all, branch)
 			for _, o := range p.Objects {
 				if seen[o.Ref] {
-					branch.Add(cli.Faint, "%s, as above", topology.Named([]*topology.Object{o}))
+					branch.Add(cli.Faint, "%s, as above", topology.DescribeObjects([]*topology.Object{o}))
 					// The error of the shared part is already shown.
 					p.Broken = nil
 					break
@@ -258,7 +258,7 @@ func paths(w *world.World, m *inventory.VM) (all []*cli.Branch) {
 }
 
 func addObject(parent *cli.Branch, o *topology.Object, isWalked bool, policy *topology.Policy, contenders []topology.Contender) *cli.Branch {
-	b := parent.Add("", "%s", topology.Named([]*topology.Object{o}))
+	b := parent.Add("", "%s", topology.DescribeObjects([]*topology.Object{o}))
 	if o.TagsErr != nil && isWalked {
 		b.Add(cli.Yellow, "tags not read: %s", quote.Line(o.TagsErr.Error()))
 	}
@@ -371,7 +371,7 @@ func addressTree(l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Addresses", Color: cli.Bold}
 	for _, address := range l.Place.Addresses.Addresses {
 		switch {
-		case standIn && address.Address == l.Node.Name: // The stand-in is named by its UUID.
+		case standIn && address.Address == l.Node.Name: // The stand-in is named after its UUID.
 		case slices.Contains(l.Node.Status.Addresses, address):
 			root.Add(cli.Green, "%s %s, on the Node", address.Type, quote.Plain(address.Address))
 		case l.Place.AddressesChange && !standIn:
@@ -414,7 +414,7 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 	root = &cli.Branch{Text: "Deletion: the daemon deletes the Node, because all conditions are met", Color: cli.Bold}
 	isDeleted = true
 	for _, c := range conditions {
-		text := meaning[c.Name]
+		text := conditionTexts[c.Name]
 		if c.Err != nil {
 			text += " (" + quote.Line(c.Err.Error()) + ")"
 		}
@@ -434,12 +434,12 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 	return root, isDeleted
 }
 
-var meaning = map[placement.ConditionName]string{
-	placement.Managed:     "the Node is managed by vzones",
-	placement.NotReady:    "the Node is not ready",
-	placement.Named:       "the Node identifies its VM",
-	placement.Absent:      "every vCenter was read completely, and none has the VM",
-	placement.FoundBefore: "the VM was found before",
-	placement.Enabled:     "nodes.skipDeletion is not set",
-	placement.Searched:    "a direct search of every vCenter does not find the VM",
+var conditionTexts = map[placement.ConditionName]string{
+	placement.Managed:      "the Node is managed by vzones",
+	placement.NotReady:     "the Node is not ready",
+	placement.IdentifiesVM: "the Node identifies its VM",
+	placement.Absent:       "every vCenter was read completely, and none has the VM",
+	placement.FoundBefore:  "the VM was found before",
+	placement.Enabled:      "nodes.skipDeletion is not set",
+	placement.Searched:     "a direct search of every vCenter does not find the VM",
 }

@@ -96,7 +96,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 		return nil //nolint:nilerr // The explanation contains the error.
 	}
 	rivals := nodesOf(w, []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)})
-	input := addresses.For(m, s.node, &config.AddressRules{}, nil)
+	input := addresses.NewInput(m, s.node, &config.AddressRules{}, nil)
 	for _, a := range input.Candidates() {
 		claimants, _ := w.Cache.ByAddress(a.String()) // An in-memory index returns no error.
 		rivals = append(rivals, claimants...)

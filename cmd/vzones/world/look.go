@@ -138,7 +138,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	l.Identity, _ = p.Identify(n)
 	d := p.Decide(n)
 	l.Place = *d
-	if l.Err = cmp.Or(d.PlaceErr, d.VMErr); report.NeverOurs(n, d) {
+	if l.Err = cmp.Or(d.PlaceErr, d.VMErr); report.WasNeverManaged(n, d) {
 		l.Foreign = true
 		return l
 	}

@@ -134,7 +134,7 @@ func TestLabelsAreDocumented(t *testing.T) {
 		counts map[string]int
 		help   string
 	}{
-		"outcome": {idle().Outcomes, report.Help},
+		"outcome": {idle().Outcomes, report.OutcomesHelp},
 		"reason":  {idle().KeptReasons, placement.KeptHelp},
 	} {
 		want := slices.Sorted(maps.Keys(c.counts))

@@ -74,7 +74,7 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 	for _, g := range snapshotGauges {
 		add(g.name, g.help, "vcenter")
 	}
-	add("nodes", "Nodes by outcome: "+report.Help+".", "outcome")
+	add("nodes", "Nodes by outcome: "+report.OutcomesHelp+".", "outcome")
 	add("uninitialized_nodes", "Uninitialized Nodes, by the same outcomes.", "outcome")
 	add("deletion_blocked_nodes", "Nodes that are not ready and whose VMs are not found, but that are not deleted, by reason: "+placement.KeptHelp+".", "reason")
 	add("topology_drifting_nodes", "Initialized Nodes with a topology label that differs from their placement.")
