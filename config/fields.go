@@ -26,7 +26,8 @@ const (
 // A Kind is the type of a key's value.
 type Kind int
 
-// The kinds: up to KindRule with keys below, up to KindNames lists, then single values.
+// The kinds. Values of the kinds up to KindRule contain further keys. The kinds up to KindNames are
+// lists of single values, and the rest are single values.
 const (
 	KindMapping Kind = iota
 	KindEntries
@@ -81,24 +82,25 @@ type Field struct {
 	Key        string // in YAML
 	Kind       Kind
 	INISection string
-	Of         Section
+	Subsection Section
 	Env        string
 	Default    any
-	// Words are the values of a KindWord, Min and Max the limits of a KindInt, named What in
-	// messages.
+	// Words are the values of a KindWord. Min and Max are the limits of a KindInt, and Noun names its
+	// value in messages.
 	Words    []string
-	What     string
+	Noun     string
 	Min, Max int
 	// Inherited keys of global apply to entries that leave them unset.
 	Inherited bool
-	// YAMLOnly keys are not in the INI format. Ours are in it, but not in the vSphere CPI's.
-	YAMLOnly, Ours bool
+	// YAMLOnly keys do not exist in the INI format. NotInCPI keys do, but not for the vSphere CPI.
+	YAMLOnly, NotInCPI bool
 	// Unsupported and NoEffect are the reasons why a value is rejected or ignored.
 	Unsupported, NoEffect string
 	Effect                Effect
 	// Doc is in Markdown. Unset describes the default if Default does not.
 	Doc, Unset string
-	// Ref returns a pointer to the value in the result, and is nil if there is no such value.
+	// Ref returns a pointer to the field of c or v that the key sets. It is nil if there is no such
+	// field.
 	Ref func(c *Config, v *VCenter) any
 }
 
@@ -161,20 +163,20 @@ const (
 // SetByCPI is the NoEffect of a key that the vSphere CPI sets itself.
 const SetByCPI = "has no effect: the vSphere CPI sets it"
 
-// SkipDeletionVariable sets its key to true with any value.
+// SkipDeletionVariable is the environment variable that sets its key to true, whatever its value.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
 
 // Fields are all keys of the YAML format; the INI format is derived from them.
 var Fields = []Field{
-	{Key: "global", INISection: "Global", Kind: KindMapping, Of: SectionGlobal,
+	{Key: "global", INISection: "Global", Kind: KindMapping, Subsection: SectionGlobal,
 		Doc: "defaults for all vCenters"},
-	{Key: "vcenter", INISection: "VirtualCenter", Kind: KindEntries, Of: SectionEntry,
+	{Key: "vcenter", INISection: "VirtualCenter", Kind: KindEntries, Subsection: SectionEntry,
 		Doc: "one entry per vCenter; the key names it in messages, logs and Events"},
-	{Key: "labels", INISection: "Labels", Kind: KindMapping, Of: SectionLabels,
+	{Key: "labels", INISection: "Labels", Kind: KindMapping, Subsection: SectionLabels,
 		Doc: "the sources of region and zone"},
-	{Key: "topology", INISection: "Topology", YAMLOnly: true, Kind: KindMapping, Of: SectionTopology,
+	{Key: "topology", INISection: "Topology", YAMLOnly: true, Kind: KindMapping, Subsection: SectionTopology,
 		Doc: "tag precedence, further labels, and how vzones reacts when a label becomes incorrect; not in the CPI"},
-	{Key: "nodes", INISection: "Nodes", Kind: KindMapping, Of: SectionNodes,
+	{Key: "nodes", INISection: "Nodes", Kind: KindMapping, Subsection: SectionNodes,
 		Doc: "the Nodes that vzones manages, and their addresses"},
 	{Key: "loadBalancer", INISection: "LoadBalancer", Unsupported: noNSXT},
 	{Key: "loadBalancerClass", INISection: "LoadBalancerClass", Unsupported: noNSXT},
@@ -190,7 +192,7 @@ var Fields = []Field{
 	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
 		Doc: "The IP address or host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name of at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry has the name or the address of `global.server`, then `global.server` defines an additional vCenter with the address as its name."},
-	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, What: "port", Min: 1, Max: 65535, Effect: EffectAddress,
+	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, Noun: "port", Min: 1, Max: 65535, Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Port },
 		Doc: "The HTTPS port, 1 to 65535."},
 	{In: SectionBoth, Key: "insecureFlag", Kind: KindBool, Inherited: true, Env: "VSPHERE_INSECURE", Default: false, Effect: EffectTrust,
@@ -199,7 +201,7 @@ var Fields = []Field{
 	{In: SectionBoth, Key: "datacenters", Kind: KindDatacenters, Inherited: true, Env: "VSPHERE_DATACENTER", Unset: "all", Effect: EffectVMs,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Datacenters },
 		Doc: "The [datacenters](#datacenters) that contain Nodes' VMs: names, inventory paths, patterns of either, or managed object references. vzones ignores VMs in other datacenters. An element may contain several values, separated by commas."},
-	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: 3, What: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
+	{In: SectionBoth, Key: "soapRoundtripCount", Kind: KindInt, Inherited: true, Env: "VSPHERE_ROUNDTRIP_COUNT", Default: 3, Noun: "count", Min: 1, Max: math.MaxInt32, Effect: EffectCalls,
 		Ref: func(_ *Config, v *VCenter) any { return &v.RoundTrips },
 		Doc: "Maximum attempts for a SOAP call if the network fails, at least 1. A login is not retried."},
 	{In: SectionBoth, Key: "caFile", Kind: KindFiles, Inherited: true, Env: "VSPHERE_CAFILE",
@@ -235,9 +237,9 @@ var Fields = []Field{
 	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: SetByCPI,
 		Doc: "No effect: OpenShift's installer writes this key with an empty value."},
 
-	{In: SectionLabels, Key: "region", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_REGION",
+	{In: SectionLabels, Key: "region", Kind: KindRule, Subsection: SectionRule, Env: "VSPHERE_LABEL_REGION",
 		Doc: "The source of the label `topology.kubernetes.io/region`: the name of a tag category, or [a rule](#keys-of-a-rule)."},
-	{In: SectionLabels, Key: "zone", Kind: KindRule, Of: SectionRule, Env: "VSPHERE_LABEL_ZONE",
+	{In: SectionLabels, Key: "zone", Kind: KindRule, Subsection: SectionRule, Env: "VSPHERE_LABEL_ZONE",
 		Doc: "The source of the label `topology.kubernetes.io/zone`: the name of a tag category, or [a rule](#keys-of-a-rule)."},
 
 	{In: SectionTopology, Key: "precedence", Kind: KindWord, Default: string(topology.PrecedenceCSI), Words: words(topology.PrecedenceCSI, topology.PrecedenceNearest),
@@ -246,7 +248,7 @@ var Fields = []Field{
 	{In: SectionTopology, Key: "paths", Kind: KindPaths, Default: PathWords, Words: PathWords,
 		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Policy.Paths },
 		Doc: "The paths above a VM that vzones searches for tags, in this order. See [Placement](placement.md#which-tag)."},
-	{In: SectionTopology, Key: "levels", Kind: KindLevels, Of: SectionLevel,
+	{In: SectionTopology, Key: "levels", Kind: KindLevels, Subsection: SectionLevel,
 		Doc: "Rules for further labels, for example for racks or hosts."},
 	{In: SectionTopology, Key: "backfill", Kind: KindBool, Default: true,
 		Ref: func(c *Config, _ *VCenter) any { return &c.Topology.Backfill },
@@ -303,7 +305,7 @@ var Fields = []Field{
 	{In: SectionNodes, Key: "labels", Kind: KindLabels, YAMLOnly: true, Unset: "none",
 		Ref: func(c *Config, _ *VCenter) any { return &c.NodeLabels },
 		Doc: "Labels for each Node. vzones adds missing labels at initialization, and later only if `topology.backfill` is `true`. Values are taken literally and may be empty. [Reserved](#reserved-prefixes) labels, region, zone and labels of levels are rejected."},
-	{In: SectionNodes, Key: "skipDeletion", Kind: KindBool, Env: SkipDeletionVariable, Ours: true, Default: false,
+	{In: SectionNodes, Key: "skipDeletion", Kind: KindBool, Env: SkipDeletionVariable, NotInCPI: true, Default: false,
 		Ref: func(c *Config, _ *VCenter) any { return &c.SkipNodeDeletion },
 		Doc: "Whether vzones never deletes a Node, even if its VM is certainly gone."},
 	{In: SectionNodes, Key: "matchByName", Kind: KindBool, YAMLOnly: true, Default: true,

@@ -55,7 +55,7 @@ func (r *resolution) compare(v choice, traces []trace) {
 		r.compareWithDriver()
 	}
 	// Tags that were not read could change the comparison.
-	if v.truncated || r.invisible(false) != "" {
+	if v.truncated || r.firstInvisible(false) != "" {
 		return
 	}
 	for i := range r.policy.Rules {
@@ -106,7 +106,7 @@ func (r *resolution) reportUnread() {
 			}
 			return fmt.Sprintf("In vCenter %q the account lacks the privilege System.Read on %s, so %s as untagged for label %s. "+
 				"Running Nodes keep these labels as they are. Give the account the role Read-only there, without propagation.",
-				objects[0].Ref.VCenter, Named(objects), clause, strings.Join(labels, ", "))
+				objects[0].Ref.VCenter, DescribeObjects(objects), clause, strings.Join(labels, ", "))
 		}
 		r.placement.Conflicts = append(r.placement.Conflicts, c)
 	}
@@ -119,7 +119,7 @@ func (r *resolution) compareWithDriver() {
 	p := r.path(ComputePath)
 	var buffer [4]trace
 	traces := append(buffer[:0], make([]trace, len(rules))...)
-	if got := r.walk(p, traces); got.truncated() || len(got.skipped.objects) > 0 || r.invisible(false) != "" {
+	if got := r.walk(p, traces); got.truncated() || len(got.skipped.objects) > 0 || r.firstInvisible(false) != "" {
 		return
 	}
 	c := Conflict{Kind: ConflictOffPath}

@@ -147,10 +147,10 @@ func rendered(p Placement, err error) string {
 		fmt.Fprintf(&b, "%s: undecided: %v\n", u.Label, u.Err)
 	}
 	if len(p.SystemUnread) > 0 {
-		fmt.Fprintf(&b, "counts as untagged: %s\n", Named(p.SystemUnread))
+		fmt.Fprintf(&b, "counts as untagged: %s\n", DescribeObjects(p.SystemUnread))
 	}
 	for _, c := range p.Conflicts {
-		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), Named(c.Objects), c.Text())
+		fmt.Fprintf(&b, "conflict: %s on %s (%s): %s\n", c.Kind, strings.Join(c.Labels, ", "), DescribeObjects(c.Objects), c.Text())
 	}
 	return b.String()
 }

@@ -23,8 +23,8 @@ func (s *search) hasCategories() bool {
 	return false
 }
 
-// A trace records the tags of one rule's category along a walk. Both precedences end at the same
-// object, where every category has a value, so both use one walk.
+// A trace records the tags of one rule's category along a walk. Both precedences share one walk,
+// because it ends for both at the object that gives the last category its value.
 type trace struct {
 	near, far hit
 	// overwritten is the value of far that the walk's last object overwrote, if any.
@@ -40,11 +40,11 @@ func (t *trace) chosen(precedence Precedence) hit {
 	return t.far
 }
 
-// dependsOnTagOrder reports whether the CSI driver may stop within the last object before it takes
-// this category's tag there.
+// dependsOnTagOrder reports whether the value that the CSI driver finds depends on the order of the
+// last object's tags. The driver may stop before it takes this category's tag there.
 func (t *trace) dependsOnTagOrder() bool { return t.overwritten.object != nil }
 
-type reach struct {
+type walkResult struct {
 	complete   bool
 	unreadable *Object
 	// broken is the reason why the path ends before the root, or nil.
@@ -55,14 +55,14 @@ type reach struct {
 }
 
 // truncated reports whether more tags might follow where the walk ended.
-func (r reach) truncated() bool { return r.unreadable != nil || r.broken != nil }
+func (r walkResult) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
 // walk goes upwards until every category has a value. An invisible category never has a value, so
 // the walk then goes to the root.
-func (s *search) walk(p *Path, traces []trace) reach {
+func (s *search) walk(p *Path, traces []trace) walkResult {
 	rules := s.policy.Rules
 	clear(traces)
-	var got reach
+	var got walkResult
 	wanted := 0
 	for i := range rules {
 		if rules[i].Category != "" {
@@ -95,7 +95,7 @@ func (s *search) walk(p *Path, traces []trace) reach {
 	return got
 }
 
-// step returns the number of categories that had no value before this object.
+// step returns the number of categories that get their first value from this object.
 func (s *search) step(o *Object, traces []trace) int {
 	fresh := 0
 	for i := range traces {
@@ -134,7 +134,7 @@ func (s *search) notSeen(traces []trace, includeOptional bool) []string {
 	return categories
 }
 
-func (r reach) unknown(categories []string, kind PathKind) error {
+func (r walkResult) unknown(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, retrying: %w", r.unreadable, r.unreadable.TagsErr)
 	}
@@ -144,7 +144,8 @@ func (r reach) unknown(categories []string, kind PathKind) error {
 	return Errorf(ErrUnknown, "no tag of category %s on the readable part of the %s path: %w", quoted(categories), kind, r.broken)
 }
 
-// missingError returns the error of categories without a tag, which lacked lists for each path.
+// missingError returns the error for missing tags. lacked contains the categories without a tag on
+// each path.
 func missingError(paths []*Path, lacked [][]string) error {
 	var objects []*Object
 	var categories, each []string
@@ -195,20 +196,21 @@ type choice struct {
 	unknown error
 	// truncated is true if more tags might follow where the walk ended.
 	truncated bool
-	// invisible is a category that the vCenter does not show. It leaves open where the walk of
-	// precedence csi ends, so only values that agree up to the root are certain.
+	// invisible is a category that the vCenter does not show. With precedence csi, its tags might
+	// end the walk earlier, so a value is certain only if every object up to the root agrees.
 	invisible string
 	skipped   skipped
 }
 
-// choose finds the deciding path and leaves its traces, or empty traces.
+// choose returns the deciding path and fills traces with its tags. If no path decides, traces are
+// empty.
 func (s *search) choose(traces []trace) choice {
-	if category := s.invisible(true); category != "" {
+	if category := s.firstInvisible(true); category != "" {
 		return choice{unknown: s.categoryError(category)}
 	}
 	var v choice
 	var lacked []string
-	invisible := s.invisible(false)
+	invisible := s.firstInvisible(false)
 	for _, kind := range s.policy.paths() {
 		p := s.path(kind)
 		got := s.walk(p, traces)
@@ -257,7 +259,7 @@ func (s *search) qualify(v *choice, traces []trace) {
 		v.unknown = permissionError(lacked, v.skipped)
 	}
 	if s.policy.Precedence != PrecedenceNearest {
-		v.invisible = s.invisible(false)
+		v.invisible = s.firstInvisible(false)
 	}
 }
 
@@ -294,8 +296,8 @@ func (s *search) searchedPaths() []*Path {
 	return paths
 }
 
-func nearest(category string, p *Path) (hit, reach) {
-	var got reach
+func nearest(category string, p *Path) (hit, walkResult) {
+	var got walkResult
 	for i, o := range p.Objects {
 		if o.TagsErr != nil {
 			if errors.Is(o.TagsErr, ErrNotPermitted) {
@@ -345,7 +347,7 @@ func (p *skipped) add(other skipped) {
 	}
 }
 
-// appendUnique never changes the array of objects.
+// appendUnique never writes to the backing array of objects.
 func appendUnique(objects []*Object, o *Object) []*Object {
 	if slices.ContainsFunc(objects, func(known *Object) bool { return known.Ref == o.Ref }) {
 		return objects
@@ -367,7 +369,7 @@ func IsSystemFolder(p *Path, i int) bool {
 
 func permissionError(categories []string, passed skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s on readable objects; in vCenter %q the account lacks the privilege System.Read on %s: "+
-		"attach one to a readable object, or give the account the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, Named(passed.union()))
+		"attach one to a readable object, or give the account the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, DescribeObjects(passed.union()))
 }
 
 // Uncertainty returns an error if unreadable objects might have decided otherwise.
@@ -379,8 +381,8 @@ func (d Decision) Uncertainty() error {
 		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
 }
 
-// Named lists at most ten objects of one vCenter.
-func Named(objects []*Object) string { return firstOf(objects, maxNamed) }
+// DescribeObjects lists at most ten objects of one vCenter.
+func DescribeObjects(objects []*Object) string { return firstOf(objects, maxNamed) }
 
 func firstOf(objects []*Object, limit int) string {
 	names := make([]string, len(objects))
@@ -394,7 +396,7 @@ func (s *search) isInvisible(category string) bool {
 	return len(s.policy.Invisible) > 0 && category != "" && slices.Contains(s.policy.Invisible, category)
 }
 
-func (s *search) invisible(requiredOnly bool) string {
+func (s *search) firstInvisible(requiredOnly bool) string {
 	if len(s.policy.Invisible) == 0 {
 		return ""
 	}

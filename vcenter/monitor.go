@@ -95,7 +95,7 @@ func (m *monitor) loop(ctx context.Context) {
 		}
 		m.fail(ctx, err)
 		if !lost {
-			delay /= 2 // No login.
+			delay /= 2 // The next attempt usually needs no login.
 		}
 		m.pause(ctx, sooner(jittered(delay), session.NextAttempt(err)))
 	}
@@ -142,7 +142,8 @@ func (m *monitor) follow(ctx context.Context) error {
 		m.replaceSession(ctx, fresh)
 		return credentialsReplaced
 	case faults.SessionLost(err):
-		// The tagging session may be alive, or the vCenter lost only the session's objects.
+		// Log out of the lost session too: the tagging session may still be alive, or the vCenter
+		// may have lost only the session's objects.
 		m.logout(ctx)
 	case m.current.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: it has returned nothing useful for minutes, although the vCenter responds")
@@ -176,7 +177,8 @@ func (m *monitor) applySpec(ctx context.Context) {
 	m.credentialsOutage = faults.Outage{}
 }
 
-// interrupt ends the reading: the vCenter may have changed unnoticed.
+// interrupt ends the current reading, because the vCenter may change unnoticed until the next
+// snapshot.
 func (m *monitor) interrupt() {
 	m.current.reading = &reading{Reading: inventory.Reading{AfterInterruption: true}}
 	m.publish(false)

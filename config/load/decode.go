@@ -93,7 +93,7 @@ func (d *decoder) value(raw *rawValue, f *config.Field, into *Section) {
 	case f.Kind == config.KindLabels:
 		into.Put(f.Key, d.labels(raw))
 	case f.Kind == config.KindRule:
-		rule := &Section{At: raw.pos, In: f.Of, IsShort: raw.shape != mapping}
+		rule := &Section{At: raw.pos, In: f.Subsection, IsShort: raw.shape != mapping}
 		into.Put(f.Key, &Value{At: raw.pos, Set: true, Section: rule})
 		if rule.IsShort {
 			rule.Put("tag", d.text(raw))
@@ -242,7 +242,7 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 			v.Bad = true
 		default:
 			entry.pos.VCenter = entry.key
-			e := &Section{Name: entry.key, At: entry.pos, In: f.Of}
+			e := &Section{Name: entry.key, At: entry.pos, In: f.Subsection}
 			v.Sections = append(v.Sections, e)
 			d.bounded(entry.pos, i+1, maxVCenters, "vCenters")
 			d.mapping(entry, e)
@@ -262,7 +262,7 @@ func (d *decoder) levels(raw *rawValue, f *config.Field) *Value {
 		d.visit()
 		d.bounded(item.pos, i+1, maxLevels, "levels")
 		if d.isMapping(item) {
-			level := &Section{At: item.pos, In: f.Of}
+			level := &Section{At: item.pos, In: f.Subsection}
 			v.Sections = append(v.Sections, level)
 			d.mapping(item, level)
 		}

@@ -70,7 +70,7 @@ func (c *checker) applyEnvironment(environ []string) {
 		case isNamed:
 			c.Warnf(n.pos, "has no effect, because the file defines vCenters: remove it, or write %s %s", write, c.Dialect.Global)
 		case f.Kind == config.KindInt && (notInt != nil || number < f.Min || number > f.Max):
-			c.Warnf(n.pos, "is ignored, because it is not a valid %s: write %s, or remove it", f.What, f.Limits())
+			c.Warnf(n.pos, "is ignored, because it is not a valid %s: write %s, or remove it", f.Noun, f.Limits())
 		case f.Kind == config.KindBool && notBool != nil:
 			c.Warnf(n.pos, "is ignored, because it is neither true nor false: write one of them, or remove it")
 		default:

@@ -40,14 +40,14 @@ func (c *fleetChecker) makeFleet() []config.VCenter {
 	}
 	c.unusedAccount(entries)
 	for _, e := range entries {
-		c.Fleet = append(c.Fleet, c.inherit(e))
+		c.EffectiveVCenters = append(c.EffectiveVCenters, c.inherit(e))
 	}
 	c.warnUnverified()
 	c.warnVerified(entries)
 	var fleet []config.VCenter
 	byAddress := make(map[string][]int)
 	for i, e := range entries {
-		inherited := c.Fleet[i]
+		inherited := c.EffectiveVCenters[i]
 		server := e.V("server")
 		vc := config.VCenter{Name: e.Name, At: c.where(e.At), TrustAt: c.where(trustedAt(inherited))}
 		assign(inherited, nil, &vc)
@@ -248,7 +248,7 @@ func (c *fleetChecker) trustWithoutEffect(e *Section) {
 func (c *fleetChecker) warnUnverified() {
 	var settings []Position
 	names := make(map[Position][]string)
-	for _, e := range c.Fleet {
+	for _, e := range c.EffectiveVCenters {
 		insecure := e.V("insecureFlag")
 		if !insecure.IsOn() || insecure.Bad {
 			continue

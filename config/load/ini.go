@@ -97,23 +97,23 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 		return s
 	case b.name == "":
 		example := "k8s-zone"
-		if k.field.Of == config.SectionEntry {
+		if k.field.Subsection == config.SectionEntry {
 			example = "vc.example.com"
 		}
 		d.Errorf(b.pos, "has no name: write it like [%s %q]", k.name, example)
 		vcenters.Bad = true
-	case k.field.Of == config.SectionEntry && !isEntryName(b.name):
+	case k.field.Subsection == config.SectionEntry && !isEntryName(b.name):
 		d.Errorf(b.pos, invalidName)
 		vcenters.Bad = true
 	default:
-		if k.field.Of == config.SectionEntry {
+		if k.field.Subsection == config.SectionEntry {
 			b.pos.VCenter = b.name
 		}
 		v := root.V(k.field.Key)
 		i := slices.IndexFunc(v.Sections, func(e *Section) bool { return e.Name == b.name })
 		if i < 0 {
 			i = len(v.Sections)
-			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.pos, In: k.field.Of})
+			v.Sections = append(v.Sections, &Section{Name: b.name, At: b.pos, In: k.field.Subsection})
 		}
 		d.bounded(b.pos, len(vcenters.Sections), maxVCenters, "vCenters")
 		d.bounded(b.pos, len(root.V("TopologyCategory").Sections), maxLevels, "categories with a label")

@@ -170,7 +170,7 @@ func (m *schemaMaker) field(path string, k key) *jsonSchema {
 		return s
 	}
 	f := k.field
-	keys := keysOf(f.Of, &YAML)
+	keys := keysOf(f.Subsection, &YAML)
 	switch {
 	case f.Kind == config.KindMapping:
 		return m.described(path, f, m.object(path, keys))

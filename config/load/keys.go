@@ -91,7 +91,7 @@ const categories = "topology-categories"
 
 // iniFields are the CSI driver's keys for the sources of labels.
 var iniFields = []config.Field{
-	{In: config.SectionRoot, Key: "TopologyCategory", Kind: config.KindEntries, Of: sectionCategory},
+	{In: config.SectionRoot, Key: "TopologyCategory", Kind: config.KindEntries, Subsection: sectionCategory},
 	{In: config.SectionLabels, Key: categories, Kind: config.KindNames},
 	{In: sectionCategory, Key: "label", Kind: config.KindText},
 }
@@ -117,7 +117,7 @@ func keysOf(s config.Section, d *Dialect) []key {
 		switch {
 		case d == &INI:
 			k.name = cmp.Or(f.INISection, dashed)
-		case dashed != f.Key && !f.YAMLOnly && !f.Ours && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
+		case dashed != f.Key && !f.YAMLOnly && !f.NotInCPI && s != config.SectionRoot && s != config.SectionLevel && s != config.SectionRule:
 			spelt = append(spelt, key{name: dashed, use: noEffect, why: strings.ReplaceAll(ofINI, "NAME", f.Key)})
 		}
 		keys = append(keys, k)
@@ -270,11 +270,11 @@ func placesOf(root *Section, dialect *Dialect) (all []place) {
 			switch {
 			case k.use != supported:
 			case k.field.Kind == config.KindMapping:
-				add(sub, dialect.Section, k.field.Of, section.sub(k.field.Key))
+				add(sub, dialect.Section, k.field.Subsection, section.sub(k.field.Key))
 			case k.field.Kind == config.KindRule && dialect == &YAML:
-				add(sub, dialect.Section, k.field.Of, nil)
+				add(sub, dialect.Section, k.field.Subsection, nil)
 			case k.field.Kind == config.KindEntries, k.field.Kind == config.KindLevels:
-				add(sub, dialect.Element, k.field.Of, nil)
+				add(sub, dialect.Element, k.field.Subsection, nil)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ import (
 type Options struct {
 	// Environ are environment variables in the form of os.Environ, which override the file.
 	Environ []string
-	// SkipFiles leaves the CA files unread and CA empty.
+	// SkipFiles leaves the CA files unread, so that VCenter.CA is empty if caFile is set.
 	SkipFiles bool
 	// ReadFile, if set, replaces config.ReadFileAtMost. It returns the errors of os.Open.
 	ReadFile func(path string, most int64) ([]byte, error)
@@ -54,7 +54,7 @@ func (o Options) reader() Reader {
 	return o.ReadFile
 }
 
-// Parse is Read for content at hand. Messages contain file as its name.
+// Parse is like Read, for content that is already in memory. Messages contain file as its name.
 func (o Options) Parse(file string, data []byte) (*config.Config, error) {
 	d, err := o.Load(file, data)
 	if err != nil {
@@ -75,8 +75,8 @@ type Document struct {
 	Levels       []*Section
 	// Categories are the tag categories of a CSI driver's file. If set, all labels come from them.
 	Categories *Value
-	// Fleet has a section with inherited settings for each of Config.VCenters.
-	Fleet []*Section
+	// EffectiveVCenters contains the section of each of Config.VCenters, with inherited settings.
+	EffectiveVCenters []*Section
 }
 
 // checker turns sections into a Config, which is valid only if it reports no error.
@@ -120,7 +120,7 @@ func (o Options) Load(file string, data []byte) (doc *Document, err error) {
 		c.fleet.ca.read = o.reader()
 	}
 	c.applyEnvironment(o.Environ)
-	c.labelSections()
+	c.setLabelSections()
 	c.VCenters = c.vcenters.Sections
 	c.Config = c.makeConfig()
 	if err := p.Err(); err != nil {
@@ -156,7 +156,7 @@ func newChecker(root *Section, p *Problems) *checker {
 	}
 }
 
-func (c *checker) labelSections() {
+func (c *checker) setLabelSections() {
 	c.Region = c.labels.sub("region")
 	c.Region.Name = topology.LabelRegion
 	c.Zone = c.labels.sub("zone")

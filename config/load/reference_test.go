@@ -156,13 +156,13 @@ func effects(path, join string, keys []key, d *Dialect, into map[string]string) 
 		case k.use == noEffect:
 			into[name] = "ignored: " + k.why
 		case k.field.Kind == config.KindMapping || k.field.Kind == config.KindLevels:
-			effects(name+join, join, keysOf(k.field.Of, d), d, into)
+			effects(name+join, join, keysOf(k.field.Subsection, d), d, into)
 		case k.field.Kind == config.KindEntries:
-			effects(name+join+"NAME"+join, join, keysOf(k.field.Of, d), d, into)
+			effects(name+join+"NAME"+join, join, keysOf(k.field.Subsection, d), d, into)
 		default:
 			into[name] = "read"
 			if k.field.Kind == config.KindRule && d == &YAML {
-				effects(name+join, join, keysOf(k.field.Of, d), d, into)
+				effects(name+join, join, keysOf(k.field.Subsection, d), d, into)
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func iniEffects() map[string]string {
 		if s.field.Kind == config.KindEntries {
 			name += " NAME"
 		}
-		effects("["+name+"] ", " ", keysOf(s.field.Of, &INI), &INI, all)
+		effects("["+name+"] ", " ", keysOf(s.field.Subsection, &INI), &INI, all)
 	}
 	return all
 }

@@ -76,7 +76,7 @@ func (s *Section) Clone() *Section {
 func (s *Section) sub(key string) *Section {
 	v := s.V(key)
 	if v.Section == nil {
-		v.Section = &Section{In: config.FieldOf(s.In, key).Of}
+		v.Section = &Section{In: config.FieldOf(s.In, key).Subsection}
 	}
 	return v.Section
 }

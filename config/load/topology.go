@@ -194,7 +194,7 @@ func (c *policyChecker) vcenterNames(fleet []config.VCenter) {
 	}
 	for i, vc := range fleet {
 		why := topology.InvalidLabelValue(vc.Name)
-		pos := c.Fleet[i].At
+		pos := c.EffectiveVCenters[i].At
 		if why == "" {
 			continue
 		}

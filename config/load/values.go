@@ -46,7 +46,7 @@ var kinds = map[config.Kind]kind{
 	config.KindCIDRs:       values.subnets,
 	config.KindInt: func(_ values, v *Value, f *config.Field) (any, *config.ValueError) {
 		if n := v.Data.(int); n < f.Min || n > f.Max {
-			return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.What, f.Limits())}
+			return nil, &config.ValueError{Message: fmt.Sprintf("%d is not a valid %s: write %s", n, f.Noun, f.Limits())}
 		}
 		return v.Data, nil
 	},

@@ -71,7 +71,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
 		for chunk := range slices.Chunk(l.systemUnread.news(vcenter, system[vcenter]), namedAtMost) {
 			log.Info("The account cannot read the tags of folders that vSphere creates; they are treated as untagged",
-				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.Named(chunk))
+				"vCenter", vcenter, "privilege", "System.Read", "folders", topology.DescribeObjects(chunk))
 		}
 		objects := l.unread.news(vcenter, unread[vcenter])
 		if len(objects) == 0 {
@@ -79,7 +79,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 		}
 		for chunk := range slices.Chunk(objects, namedAtMost) {
 			log.Info("The account cannot read the tags of some objects; they are treated as untagged, and initialized Nodes keep labels that may depend on them",
-				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.Named(chunk))
+				"vCenter", vcenter, "privilege", "System.Read", "objects", topology.DescribeObjects(chunk))
 		}
 		l.emitOnPod(v1.EventTypeWarning, reasonUnread, unreadText(vcenter, objects))
 	}
@@ -119,5 +119,5 @@ func unreadText(vcenter string, objects []*topology.Object) string {
 	}
 	return fmt.Sprintf("vCenter %q: the account lacks the privilege System.Read on %s%s. Objects whose tags it cannot read are treated as untagged "+
 		"for Nodes below them, and initialized Nodes keep labels that may depend on them. Grant the account the role Read-only there, without propagation.",
-		vcenter, topology.Named(objects), suffix)
+		vcenter, topology.DescribeObjects(objects), suffix)
 }

@@ -11,7 +11,7 @@ type lookup struct {
 	id      Identity
 	home    home
 	matches []match
-	// rivals are the matches except the home that may run.
+	// rivals are the matches that may run, without the home.
 	rivals []match
 }
 
@@ -102,8 +102,8 @@ func (l *lookup) candidates() []match {
 	return slices.DeleteFunc(slices.Clone(l.matches), func(m match) bool { return m.isOff() && !m.details().WasOff })
 }
 
-// isElsewhere reports whether a joining Node claims a VM other than m.
-func (l *lookup) isElsewhere(m match) bool { return l.home.state != noHome && !l.home.isMatch(m) }
+// claimsAnother reports whether a joining Node claims a VM other than m.
+func (l *lookup) claimsAnother(m match) bool { return l.home.state != noHome && !l.home.isMatch(m) }
 
 func (l *lookup) checkOnlyOff() error {
 	if err := l.home.match.checkUsable(l.states, l.id); err != nil {
@@ -119,7 +119,7 @@ func (l *lookup) checkSuccessor(m match) error {
 		return err
 	}
 	if !m.runs() {
-		return mayNotRun(m)
+		return powerUnreadable(m)
 	}
 	if err := notAllRead(l.states, l.id); err != nil {
 		return l.cannotTell([]match{m}, err)
@@ -153,7 +153,7 @@ func (l *lookup) checkSuccessor(m match) error {
 
 func (l *lookup) checkRunning(m match) error {
 	err := stillReading(l.states, l.id)
-	if l.isElsewhere(m) {
+	if l.claimsAnother(m) {
 		err = notAllRead(l.states, l.id)
 	}
 	if err == nil {
@@ -169,8 +169,8 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 	if err := l.checkNothingElse(m); err != nil {
 		return err
 	}
-	if l.isElsewhere(m) {
-		return mayNotRun(m)
+	if l.claimsAnother(m) {
+		return powerUnreadable(m)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func poweredOff(found []match, id Identity) error {
 		"power it on, or add the vCenter or datacenter of the other VM to the configuration, or give the account its role there", listMatches(found), id)
 }
 
-func mayNotRun(m match) error {
+func powerUnreadable(m match) error {
 	return topology.Errorf(topology.ErrUnknown, "the power state of %s cannot be read, and the VM was last found elsewhere: reconnect its host", m)
 }
 

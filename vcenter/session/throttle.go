@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/credentials"
 )
 
-const maxFailures = 10
+const maxFailureRecords = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
@@ -87,13 +87,14 @@ type LoginThrottle struct {
 type failure struct {
 	api   loginAPI
 	creds credentials.Credentials
-	// broken includes a first broken connection, which unanswered does not.
-	rejected, unanswered, broken int
-	wasUnanswered                bool
-	wasRejected                  bool
-	err                          error
-	nextAttempt                  time.Time
-	delays                       delays
+	// rejected and unanswered count the logins that cause a delay. allUnanswered also counts a first
+	// broken connection, which causes none.
+	rejected, unanswered, allUnanswered int
+	wasUnanswered                       bool
+	wasRejected                         bool
+	err                                 error
+	nextAttempt                         time.Time
+	delays                              delays
 }
 
 // NewLoginThrottle returns a throttle for one vCenter. It creates accounts if they are nil.
@@ -102,11 +103,10 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 }
 
 // Offer sets the configured credentials, and returns nil if they may be sent to the SOAP API now. inUse are the
-// credentials of the open session, or empty.
-//
-// Changed credentials may be valid by now, so their rejection is forgotten; while a session is open, only the REST
-// API's. A new revision of the same credentials forgets all their rejections, and offering the session's credentials
-// all other rejections. Unanswered logins stay.
+// credentials of the open session, or empty. Offer forgets rejections that may be outdated, but no unanswered logins:
+//   - Changed credentials: their rejections, or while a session is open, only their rejection by the REST API.
+//   - A new revision of the same credentials: all their rejections.
+//   - The credentials of the open session: all rejections of other credentials.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +193,7 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 		f := t.findOrAddFailure(l)
 		f.wasUnanswered = true
 		// A single broken connection causes no delay.
-		if f.broken++; !unanswered.wasSlow && f.broken == 1 {
+		if f.allUnanswered++; !unanswered.wasSlow && f.allUnanswered == 1 {
 			return err
 		}
 		f.unanswered++
@@ -210,7 +210,8 @@ func (t *LoginThrottle) recordSuccess(l login) {
 			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
-			// The record only keeps a watch from sending these replaced credentials again.
+			// Keep the failure, so that a watch does not send these replaced credentials again, but no longer
+			// report them as rejected.
 			f.wasRejected = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
@@ -256,7 +257,7 @@ func (t *LoginThrottle) findOrAddFailure(l login) *failure {
 		return f
 	}
 	t.failures = append(t.failures, &failure{api: l.api, creds: l.creds})
-	t.failures = t.failures[max(0, len(t.failures)-maxFailures):]
+	t.failures = t.failures[max(0, len(t.failures)-maxFailureRecords):]
 	return t.failures[len(t.failures)-1]
 }
 

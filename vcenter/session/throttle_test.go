@@ -239,7 +239,7 @@ func TestFailuresAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(a.accounts.records[a].failed); len(a.failures) > maxFailures || n > 3 || len(a.accounts.records) > 3 {
+	if n := len(a.accounts.records[a].failed); len(a.failures) > maxFailureRecords || n > 3 || len(a.accounts.records) > 3 {
 		t.Errorf("%d failures and %d times of %d accounts are kept", len(a.failures), n, len(a.accounts.records))
 	}
 }

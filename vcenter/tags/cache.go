@@ -15,7 +15,7 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// unreadablePause is in refresh intervals.
+// unreadablePause is the number of refresh intervals between attempts to read an unreadable tag or category.
 const unreadablePause = 4
 
 // A cache is not safe for concurrent use.
@@ -28,10 +28,11 @@ type cache struct {
 	categories names
 	listedAt   time.Time
 
-	// attached are the tag IDs at the last read. withheld disappeared because the account lost access.
-	attached map[Ref][]string
-	withheld map[Ref]map[string]bool
-	used     map[string]bool
+	// attached are the tag IDs at the last read. withheld are the tag IDs that disappeared because the account
+	// lost access.
+	attached       map[Ref][]string
+	withheld       map[Ref]map[string]bool
+	usedCategories map[string]bool
 }
 
 func newCache(refresh time.Duration, parallel int) *cache {
@@ -60,7 +61,7 @@ func (c *cache) forgetUnreadable() {
 // read keeps the cached data on an error.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
-	c.tags.forget(c.needed(), now, NameLifetime) // Also after failed reads.
+	c.tags.forget(c.neededTags(), now, NameLifetime) // Names expire even if this read fails.
 	refs := q.Objects
 	wanted := q.Categories
 	q.MaxNameAge = cmp.Or(q.MaxNameAge, NameLifetime)
@@ -76,13 +77,13 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	if err != nil {
 		return Attachments{}, err
 	}
-	used := c.inUse(l)
+	used := c.categoriesInUse(l)
 	absent, categoriesErr, err := c.absent(ctx, s, wanted, used, now)
 	if err != nil {
 		return Attachments{}, err
 	}
 	c.remember(refs, l, gone, used)
-	c.tags.forget(c.needed(), now, NameLifetime)
+	c.tags.forget(c.neededTags(), now, NameLifetime)
 	c.categories.forget(used, now, maxNameLifetime)
 	a := Attachments{
 		Absent: absent, NamesRead: c.named(l, used, &q), RefreshErr: quote.Errors(2, refreshErr, categoriesErr), Incomplete: len(c.objects.queue) > 0,
@@ -166,10 +167,10 @@ func (c *cache) remember(refs []Ref, l *listing, gone map[Ref]map[string]bool, u
 	}
 	c.attached = attached
 	c.withheld = withheld
-	c.used = used
+	c.usedCategories = used
 }
 
-func (c *cache) needed() map[string]bool {
+func (c *cache) neededTags() map[string]bool {
 	ids := make(map[string]bool)
 	for _, tags := range c.attached {
 		for _, id := range tags {
@@ -214,7 +215,7 @@ func (c *cache) describe(id string) string {
 	return id
 }
 
-func (c *cache) inUse(l *listing) map[string]bool {
+func (c *cache) categoriesInUse(l *listing) map[string]bool {
 	used := make(map[string]bool)
 	for id := range tagsOf(l) {
 		if tag := c.tags.byID[id]; tag.readErr == nil && tag.Category != "" {
@@ -234,11 +235,11 @@ func tagsOf(l *listing) map[string]bool {
 	return ids
 }
 
-// absent lists all categories only if no attached tag is in a requested category. If that fails, the
-// previous list applies until maxNameLifetime.
+// absent returns the requested categories that do not exist or are not visible. It lists all categories only if
+// a requested category has no attached tag. If that fails, the previous list applies until maxNameLifetime.
 func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, refreshErr, err error) {
 	unused := make(map[string]bool)
-	for id := range c.used {
+	for id := range c.usedCategories {
 		if !used[id] {
 			unused[id] = true // The account may have lost access.
 		}
@@ -247,16 +248,16 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 		return nil, nil, fmt.Errorf("reading tag categories that are no longer in use: %w", err)
 	}
 	if now.Sub(c.listedAt) < NameLifetime || !slices.ContainsFunc(wanted, func(category string) bool { return !c.hasName(category, used) }) {
-		return c.unknownOf(wanted), nil, nil
+		return c.unknownCategories(wanted), nil, nil
 	}
 	err = c.listCategories(ctx, s, used, now)
 	if err != nil && now.Sub(c.listedAt) < maxNameLifetime && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
-		return c.unknownOf(wanted), err, nil
+		return c.unknownCategories(wanted), err, nil
 	}
-	return c.unknownOf(wanted), nil, err
+	return c.unknownCategories(wanted), nil, err
 }
 
-// listCategories finds none without permission.
+// listCategories treats a denied call as an empty list.
 func (c *cache) listCategories(ctx context.Context, s Service, used map[string]bool, now time.Time) error {
 	ids, err := s.Categories(ctx)
 	if err != nil && rest.ClassOf(err) != rest.Denied {
@@ -287,7 +288,7 @@ func (c *cache) hasName(category string, ids map[string]bool) bool {
 	return false
 }
 
-func (c *cache) unknownOf(wanted []string) []string {
+func (c *cache) unknownCategories(wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(category string) bool {
 		for _, known := range c.categories.byID {
 			if known.readErr == nil && known.Name == category {

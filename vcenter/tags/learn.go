@@ -28,7 +28,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 		return nil, faults.ManyTags
 	}
 	read(&c.tags, attached, forever, "tags")
-	used := c.inUse(l)
+	used := c.categoriesInUse(l)
 	read(&c.categories, c.relevant(used, q), q.MaxNameAge, "tag categories")
 	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
 		// A category may have been renamed. Names of categories are unique.

@@ -35,7 +35,7 @@ func TestVMsOutsideTheDatacenters(t *testing.T) {
 	}, nil)
 	check := func(when string, wantLeft, wantNamed []string) {
 		t.Helper()
-		if left, named := w.outside(f.uuids, f.annotatedIn("east", "")); !slices.Equal(left, wantLeft) || !slices.Equal(named, wantNamed) {
+		if left, named := w.outsideVMs(f.uuids, f.annotatedIn("east", "")); !slices.Equal(left, wantLeft) || !slices.Equal(named, wantNamed) {
 			t.Errorf("%s: left %v, named %v", when, left, named)
 		}
 	}

@@ -152,7 +152,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed boo
 	return true, nil
 }
 
-// apply reports whether a page has more than names of VMs. The page may be nil.
+// apply reports whether a page contains anything other than names of VMs. The page may be nil.
 func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	w.partial = isPartial(page)
 	if page == nil {
@@ -160,7 +160,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	}
 	for i := range page.FilterSet {
 		f := &page.FilterSet[i]
-		if err := w.vanished(f); err != nil {
+		if err := w.checkMissing(f); err != nil {
 			return false, err
 		}
 		isNamesFilter := w.names.recordReport(f.Filter)
@@ -215,7 +215,7 @@ func (w *Watch) applyObject(filter types.ManagedObjectReference, u *types.Object
 	}
 }
 
-func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
+func (w *Watch) checkMissing(f *types.PropertyFilterUpdate) error {
 	for _, m := range f.MissingSet {
 		if err := faults.InAnswer(&m.Fault); err != nil {
 			return err
@@ -229,14 +229,15 @@ func (w *Watch) vanished(f *types.PropertyFilterUpdate) error {
 
 func unsetMissing(u *types.ObjectUpdate) {
 	for _, m := range u.MissingSet {
-		// For host facts the reason is recorded.
+		// Tree.Apply records why a host fact is missing.
 		if !model.IsHostFact(m.Path) {
 			u.ChangeSet = append(u.ChangeSet, types.PropertyChange{Name: m.Path, Op: types.PropertyChangeOpRemove})
 		}
 	}
 }
 
-// matchNames ignores names of no Node, which guests may change all the time.
+// matchNames avoids a reconcile for changed names that match no Node: guests may change their names
+// all the time.
 func (w *Watch) matchNames(ctx context.Context) error {
 	if !w.names.hasUpdates {
 		return nil
@@ -275,8 +276,8 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	w.unpublished = w.model.ApplySummaries() || w.unpublished
 	w.unpublished = w.model.SetAnnotated(annotated) || w.unpublished
 	w.details.expireRejections()
-	departed, annotatedOnly := w.outside(i.uuids, annotated)
-	ids := w.model.Wanted(i.uuids, slices.Concat(departed, eligible(i, byName)))
+	departed, annotatedOnly := w.outsideVMs(i.uuids, annotated)
+	ids := w.model.Wanted(i.uuids, slices.Concat(departed, vmIDsByName(i, byName)))
 	changed, err = w.details.set(ctx, ids, annotatedOnly, &w.progress)
 	if err != nil {
 		return err
@@ -311,7 +312,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	return nil
 }
 
-func eligible(i *Interest, byName map[string][]inventory.NameEntry) (ids []string) {
+func vmIDsByName(i *Interest, byName map[string][]inventory.NameEntry) (ids []string) {
 	for _, node := range i.names {
 		for _, e := range byName[node] {
 			if !e.Template {
@@ -322,7 +323,7 @@ func eligible(i *Interest, byName map[string][]inventory.NameEntry) (ids []strin
 	return ids
 }
 
-func (w *Watch) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
+func (w *Watch) outsideVMs(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	if len(w.opts.Datacenters) == 0 {
 		return nil, nil
 	}
@@ -357,5 +358,5 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	}
 	took := time.Since(w.progress.startedAt).Round(time.Millisecond)
 	w.progress.startedAt = time.Time{}
-	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.VMs), "objects", w.model.TagObjects(), "duration", took)
+	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.VMs), "objects", w.model.ObjectsWithKnownTags(), "duration", took)
 }

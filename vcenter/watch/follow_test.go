@@ -149,7 +149,7 @@ func TestSessionIsLostWithItsObjects(t *testing.T) {
 	w, _ := newWatch(nil, nil)
 	w.session.Track(view)
 	report := func(ref types.ManagedObjectReference, f types.BaseMethodFault) error {
-		return w.vanished(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
+		return w.checkMissing(&types.PropertyFilterUpdate{MissingSet: []types.MissingObject{{Obj: ref, Fault: types.LocalizedMethodFault{Fault: f}}}})
 	}
 	if err := report(view, &types.ManagedObjectNotFound{Obj: view}); !faults.SessionLost(err) {
 		t.Errorf("a filter without our view: %v", err)

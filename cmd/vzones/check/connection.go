@@ -163,7 +163,7 @@ func (f *facts) warnings() (found []Finding) {
 	return found
 }
 
-func nameOf(o *topology.Object) string { return topology.Named([]*topology.Object{o}) }
+func nameOf(o *topology.Object) string { return topology.DescribeObjects([]*topology.Object{o}) }
 
 func the(vcenter string) string { return "vCenter " + quote.Plain(vcenter) }
 

@@ -201,7 +201,7 @@ func conflictFinding(id string, conflict *topology.Conflict, text string) Findin
 	if first == last {
 		isSame := func(a, b *topology.Object) bool { return a.Ref == b.Ref }
 		found.VCenter = first
-		found.Object = topology.Named(slices.CompactFunc(slices.Clone(conflict.Objects), isSame))
+		found.Object = topology.DescribeObjects(slices.CompactFunc(slices.Clone(conflict.Objects), isSame))
 	}
 	return found
 }

@@ -74,7 +74,7 @@ func (l loaded) logins(p *load.Problems) []login {
 	var accounts []login
 	for i := range l.Config.VCenters {
 		vc := &l.Config.VCenters[i]
-		entry := l.Fleet[i]
+		entry := l.EffectiveVCenters[i]
 		switch {
 		case !entry.V("user").Set:
 		case entry.V("secret").Set, entry.V("secretsDirectory").Set:

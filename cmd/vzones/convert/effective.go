@@ -65,7 +65,7 @@ func (l loaded) effective() *contents {
 	s := &contents{global: global, region: new(load.Section), zone: new(load.Section),
 		topology: withDefaults(config.SectionTopology, l.Topology), nodes: withDefaults(config.SectionNodes, l.Nodes)}
 	for i := range c.VCenters {
-		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.Fleet[i]))
+		s.vcenters = append(s.vcenters, effectiveEntry(&c.VCenters[i], l.EffectiveVCenters[i]))
 	}
 	// secretsDirectory is valid only in global. An entry with its own Secret does not use it.
 	if l.Global.V("secretsDirectory").Set {
@@ -74,7 +74,7 @@ func (l loaded) effective() *contents {
 			global.Put(key, l.Global.V(key))
 		}
 		for i, e := range s.vcenters {
-			if l.Global.V("secretName").Set && l.Fleet[i].V("secretName") == l.Global.V("secretName") {
+			if l.Global.V("secretName").Set && l.EffectiveVCenters[i].V("secretName") == l.Global.V("secretName") {
 				e.Put("secretName", new(load.Value))
 				e.Put("secretNamespace", new(load.Value))
 			}

@@ -76,7 +76,7 @@ func (w writer) value(v *load.Value, f *config.Field) *yaml.Node {
 	case f.Kind == config.KindRule && v.Section.IsShort:
 		return w.value(v.Section.V("tag"), &config.Field{Kind: config.KindText})
 	case f.Kind == config.KindMapping || f.Kind == config.KindRule:
-		v.Section.In = f.Of
+		v.Section.In = f.Subsection
 		return w.mapping(v.Section)
 	case f.Kind == config.KindEntries:
 		for _, e := range v.Sections {

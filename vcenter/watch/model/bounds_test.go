@@ -92,12 +92,12 @@ func TestIndexIsBounded(t *testing.T) {
 	for i := range 5000 {
 		apply(m, i%100, i)
 	}
-	m.refreshIndex()
+	m.refreshByUUID()
 	for i := range 5000 {
 		apply(m, i%100, 5000+i)
 	}
-	if n := len(m.touched); n > 2*recentMax {
-		t.Errorf("%d UUIDs are kept that were changed, want at most %d", n, 2*recentMax)
+	if n := len(m.touched); n > 2*recentBase {
+		t.Errorf("%d UUIDs are kept that were changed, want at most %d", n, 2*recentBase)
 	}
 	uuid := m.index["vm-99"].uuid
 	if got := m.Entries(uuid); len(got) != 1 || got[0].ID != "vm-99" {

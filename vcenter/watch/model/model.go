@@ -31,16 +31,16 @@ type Model struct {
 	// previousModel is nil once the model is complete.
 	previousModel *Model
 
-	// Snapshots share byUUID, recent and unreadableCopy, which are replaced, never changed. recent
-	// overrides byUUID. byUUID and unreadableCopy are nil while they have to be rebuilt.
-	byUUID, recent map[inventory.UUID][]inventory.Entry
-	unreadableCopy map[string]inventory.FirstSeen
+	// Snapshots share byUUID, recent and withoutUUIDCopy, which are replaced, never changed. recent
+	// overrides byUUID. byUUID and withoutUUIDCopy are nil while they have to be rebuilt.
+	byUUID, recent  map[inventory.UUID][]inventory.Entry
+	withoutUUIDCopy map[string]inventory.FirstSeen
 	// touched contains the VMs that changed since recent was built, by each old and new UUID.
 	touched    map[inventory.UUID][]string
 	touchCount int
 	// lostAt maps Nodes' UUIDs seen in the index to the time when they left it, zero if they have not.
-	lostAt   map[inventory.UUID]time.Time
-	previous previousSnapshot
+	lostAt       map[inventory.UUID]time.Time
+	lastSnapshot previousSnapshot
 }
 
 // New returns an empty model. If previous is of the same vCenter, its UUIDs remain valid for VMs
@@ -91,8 +91,8 @@ func (m *Model) Forget(id string) {
 	m.Tree.Remove(ref)
 }
 
-// touch records a change of the VM's entry. After many changes it drops byUUID instead, because a
-// change may have any number of pages.
+// touch records a change of the VM's entry. After many changes it drops byUUID instead, so that
+// touched stays small even if an update has many pages.
 func (m *Model) touch(id string, u inventory.UUID) {
 	if m.byUUID == nil || u.IsZero() || slices.Contains(m.touched[u], id) {
 		return
@@ -107,7 +107,7 @@ func (m *Model) touch(id string, u inventory.UUID) {
 	m.touched[u] = append(m.touched[u], id)
 }
 
-func (m *Model) recentLimit() int { return recentMax + len(m.byUUID)/8 }
+func (m *Model) recentLimit() int { return recentBase + len(m.byUUID)/8 }
 
 func (m *Model) setWithoutUUID(id string, isWithout bool) {
 	_, wasUnknown := m.withoutUUID[id]
@@ -119,7 +119,7 @@ func (m *Model) setWithoutUUID(id string, isWithout bool) {
 	} else {
 		delete(m.withoutUUID, id)
 	}
-	m.unreadableCopy = nil
+	m.withoutUUIDCopy = nil
 }
 
 func (m *Model) firstSeen(id string) inventory.FirstSeen {
@@ -164,7 +164,7 @@ func (m *Model) SetAnnotated(ids map[string]bool) bool {
 // SetTags reports whether the tags have changed.
 func (m *Model) SetTags(attached tags.Attachments) bool {
 	if attached.Equal(m.tags) {
-		// Keep the value that snapshots share: equal errors may only have equal texts.
+		// Keep the value that snapshots share: Equal compares errors only by their text.
 		return false
 	}
 	m.tags = attached
@@ -176,8 +176,8 @@ func (m *Model) TagsSettled(refs []types.ManagedObjectReference) bool {
 	return m.tags.Err != nil || m.tags.Covers(refs)
 }
 
-// TagObjects returns the number of objects whose tags are known.
-func (m *Model) TagObjects() int { return m.tags.Len() }
+// ObjectsWithKnownTags returns the number of objects whose tags are known.
+func (m *Model) ObjectsWithKnownTags() int { return m.tags.Len() }
 
 // Instance returns the vCenter's UUID.
 func (m *Model) Instance() string { return m.instance }
@@ -205,18 +205,18 @@ func (m *Model) HasUUID(id string) bool { return !m.index[id].uuid.IsZero() }
 // Entry returns the VM's entry for snapshots.
 func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id) }
 
-const recentMax = 1000
+const recentBase = 1000
 
 // Entries returns the VMs with a UUID, sorted by ID.
 func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
-	m.refreshIndex()
+	m.refreshByUUID()
 	if changed, ok := m.recent[u]; ok {
 		return changed
 	}
 	return m.byUUID[u]
 }
 
-func (m *Model) refreshIndex() {
+func (m *Model) refreshByUUID() {
 	if m.byUUID != nil && len(m.touched) == 0 {
 		return
 	}
@@ -258,19 +258,19 @@ func (m *Model) refreshIndex() {
 
 func byID(a, b inventory.Entry) int { return strings.Compare(a.ID, b.ID) }
 
-func (m *Model) unreadable() map[string]inventory.FirstSeen {
-	if m.unreadableCopy == nil && len(m.withoutUUID) > 0 {
-		m.unreadableCopy = maps.Clone(m.withoutUUID)
+func (m *Model) sharedWithoutUUID() map[string]inventory.FirstSeen {
+	if m.withoutUUIDCopy == nil && len(m.withoutUUID) > 0 {
+		m.withoutUUIDCopy = maps.Clone(m.withoutUUID)
 	}
-	return m.unreadableCopy
+	return m.withoutUUIDCopy
 }
 
-// SummaryUUID is read only for VMs watched in detail, which include VMs without a UUID. For all VMs
-// it would cost a tenth more and rarely help.
+// SummaryUUID is read only for VMs watched in detail, which include VMs without a UUID. Reading it
+// for all VMs would cost about 10% more and rarely help.
 const SummaryUUID = "summary.config.uuid"
 
-// IndexProperties are read for every VM. They do not change while a VM is used, so other tenants
-// cause little work.
+// IndexProperties are read for every VM. They do not change during normal use of a VM, so VMs of
+// other tenants cause little work.
 var IndexProperties = []string{"config.uuid", "config.template"}
 
 type entry struct {
@@ -311,8 +311,8 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// withoutUUIDMax bounds the VMs without a UUID whose details are read, for messages with their
-	// paths.
+	// withoutUUIDMax limits the VMs without a UUID whose details are read. The details provide the
+	// paths in messages.
 	withoutUUIDMax = 10
 	// withoutUUIDGrace applies to new VMs. Most are clones, which get a UUID within seconds.
 	withoutUUIDGrace = 20 * time.Second
@@ -332,13 +332,13 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 			}
 		}
 	}
-	ids = append(ids, m.watchedWithoutUUID(m.haveLost(uuids))...)
+	ids = append(ids, m.watchedWithoutUUID(m.recentlyLost(uuids))...)
 	ids = slices.AppendSeq(ids, maps.Keys(m.annotated))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-func (m *Model) haveLost(uuids map[inventory.UUID]bool) (lost bool) {
+func (m *Model) recentlyLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lostAt, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
 		lostAt, known := m.lostAt[u]
@@ -394,7 +394,8 @@ func (m *Model) UUID(id string) inventory.UUID {
 	return u
 }
 
-// WithAncestors returns the VMs and their ancestors on the given paths, all if empty, sorted.
+// WithAncestors returns the VMs and their ancestors on the given paths, or on all paths if none is
+// given. The result is sorted.
 func (m *Model) WithAncestors(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {

@@ -75,8 +75,8 @@ func TestSetAnnotated(t *testing.T) {
 		if changed := m.SetAnnotated(c.annotated); changed != c.changed || len(m.annotated) != c.want {
 			t.Errorf("%d: news %v, told %v", i, changed, m.annotated)
 		}
-		if m.refreshIndex(); len(m.unreadable()) != 2 || len(m.byUUID) != 1 {
-			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.unreadable())
+		if m.refreshByUUID(); len(m.sharedWithoutUUID()) != 2 || len(m.byUUID) != 1 {
+			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.sharedWithoutUUID())
 		}
 	}
 }
@@ -137,19 +137,19 @@ func TestAnotherVCenterUnderTheSameName(t *testing.T) {
 			u.ChangeSet = []types.PropertyChange{{Name: "config.uuid", Val: uuid}}
 		}
 		m.ApplyIndex("filter-1", u)
-		m.refreshIndex()
+		m.refreshByUUID()
 	}
 	first := New("east", about("one"), nil)
 	enter(first, stranger)
 	same := New("east", about("one"), first)
 	enter(same, "")
-	if len(same.unreadable()) > 0 || len(same.byUUID) != 1 {
-		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.unreadable())
+	if len(same.sharedWithoutUUID()) > 0 || len(same.byUUID) != 1 {
+		t.Errorf("the same vCenter: %v, %v", same.byUUID, same.sharedWithoutUUID())
 	}
 	other := New("east", about("two"), first)
 	enter(other, "")
-	if len(other.unreadable()) != 1 || len(other.byUUID) > 0 {
-		t.Errorf("another vCenter: %v, %v", other.byUUID, other.unreadable())
+	if len(other.sharedWithoutUUID()) != 1 || len(other.byUUID) > 0 {
+		t.Errorf("another vCenter: %v, %v", other.byUUID, other.sharedWithoutUUID())
 	}
 }
 

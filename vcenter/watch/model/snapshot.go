@@ -28,7 +28,7 @@ type View struct {
 
 // Snapshot returns an immutable snapshot, which shares unchanged VMs with the previous one.
 func (m *Model) Snapshot(v View) *inventory.Snapshot {
-	m.refreshIndex()
+	m.refreshByUUID()
 	snap := &inventory.Snapshot{
 		VCenter:             m.vcenter,
 		Instance:            m.instance,
@@ -36,7 +36,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Incomplete:          v.Incomplete,
 		Index:               m.byUUID,
 		Recent:              m.recent,
-		Unreadable:          m.unreadable(),
+		Unreadable:          m.sharedWithoutUUID(),
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
 		VisibleCategories:   m.tags.Present,
@@ -46,15 +46,15 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	p := snapshotBuilder{
 		vcenter: m.vcenter, tree: m.Tree, tags: m.tags, hosts: &Memberships{Facts: v.Hosts},
 		objects: map[types.ManagedObjectReference]*topology.Object{}, paths: map[types.ManagedObjectReference]topology.Path{},
-		previous: m.previous,
+		previous: m.lastSnapshot,
 	}
 	for _, id := range v.VMs {
 		if vm := p.vm(id); vm != nil {
 			m.keepRole(id, vm)
-			snap.VMs[id] = unchanged(m.previous.vms[id], vm)
+			snap.VMs[id] = unchanged(m.lastSnapshot.vms[id], vm)
 		}
 	}
-	m.previous = previousSnapshot{p.objects, snap.VMs}
+	m.lastSnapshot = previousSnapshot{p.objects, snap.VMs}
 	for _, ref := range m.tags.NotPermitted() {
 		snap.NotPermitted = append(snap.NotPermitted, p.ref(ref))
 	}
