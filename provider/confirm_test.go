@@ -54,8 +54,8 @@ func nobody(context.Context, inventory.Identity) error { return nil }
 // gone returns a Node that is not ready and whose VM does not exist.
 func gone() *v1.Node { n := running(); silent(n); return n }
 
-// TestNobodyWaitsForAConfirmation: the framework gets its answer at once, and the result of the search after its end.
-func TestNobodyWaitsForAConfirmation(t *testing.T) {
+// TestNoCallWaitsForAConfirmation: the framework gets its answer at once, and the result of the search after its end.
+func TestNoCallWaitsForAConfirmation(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 2 * time.Second, 14 * time.Second} {
 		fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA)), stateOf("west")}}
 		fleet.confirm = func(context.Context, inventory.Identity) error { time.Sleep(took); return nil }
@@ -88,13 +88,13 @@ func TestNobodyWaitsForAConfirmation(t *testing.T) {
 // TestAFailedSearchIsRepeated with backoff, and the framework gets its error meanwhile.
 func TestAFailedSearchIsRepeated(t *testing.T) {
 	var searches atomic.Int32
-	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
+	rejected := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
 	fleet := &fakeFleet{states: states{stateOf("east"), stateOf("west")}}
-	fleet.confirm = func(context.Context, inventory.Identity) error { searches.Add(1); return refused }
+	fleet.confirm = func(context.Context, inventory.Identity) error { searches.Add(1); return rejected }
 	alone(t, fleet, func(c *cluster) {
 		for range 120 {
-			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, refused) {
-				t.Errorf("InstanceExists after a failed search = %t, %v, want false and the error %q", exists, err, refused)
+			if exists, err := c.provider.InstanceExists(c.ctx, c.node("node-1")); exists || !errors.Is(err, rejected) {
+				t.Errorf("InstanceExists after a failed search = %t, %v, want false and the error %q", exists, err, rejected)
 			}
 			c.pass(monitorEvery)
 		}
@@ -295,8 +295,8 @@ func TestManyAbsentVMs(t *testing.T) {
 	}
 }
 
-// TestNobodyDeletes: without a lifecycle controller, searches end.
-func TestNobodyDeletes(t *testing.T) {
+// TestNoInstanceDeletes: without a lifecycle controller, searches end.
+func TestNoInstanceDeletes(t *testing.T) {
 	var searches atomic.Int32
 	fleet := &fakeFleet{states: states{stateOf("east")}}
 	fleet.confirm = func(context.Context, inventory.Identity) error { searches.Add(1); return nil }

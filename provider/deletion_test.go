@@ -225,7 +225,7 @@ func TestAnEntryOfAnotherVCenter(t *testing.T) {
 
 // TestWhyANodeIsNotDeleted: one Event and a metric give the reason.
 func TestWhyANodeIsNotDeleted(t *testing.T) {
-	refused := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
+	rejected := fmt.Errorf(`%w: vCenter "west": refused`, topology.ErrUnknown)
 	empty := states{stateOf("east"), stateOf("west")}
 	for reason, c := range map[string]struct {
 		states  states
@@ -234,7 +234,7 @@ func TestWhyANodeIsNotDeleted(t *testing.T) {
 		event   string // an additional Event
 	}{
 		"deletion_disabled":      {empty, nil, true, "VMNotFound"},
-		"search_failed":          {empty, refused, false, "VMNotFound"},
+		"search_failed":          {empty, rejected, false, "VMNotFound"},
 		"found_by_search":        {empty, errors.New(`vCenter "west" has it`), false, "VMNotFound"},
 		"vm_outside_datacenters": {states{outside(newVM(uuidA)), stateOf("west")}, nil, false, "VMOutsideDatacenters"},
 		"vcenter_unreachable":    {states{stateOf("east"), failing(stateOf("west"))}, nil, false, "VCenterUnreachable"},

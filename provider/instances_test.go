@@ -371,8 +371,8 @@ func TestASnapshotThatIsTooOld(t *testing.T) {
 		says   string
 	}{
 		"in contact":               {0, nil, true, ""},
-		"unreachable for a while":  {short, errRefused, true, ""},
-		"unreachable for too long": {long, errRefused, false, "connection refused"},
+		"unreachable for a while":  {short, errRejected, true, ""},
+		"unreachable for too long": {long, errRejected, false, "connection refused"},
 		// For example, the daemon's own VM was suspended.
 		"quiet for too long": {long, nil, false, "checking whether the vCenter still answers"},
 	} {
@@ -414,7 +414,7 @@ func ready(status v1.ConditionStatus) func(*v1.Node) {
 // TestAskedAboutANodeThatIsLeftOut: the caller does not list Nodes through our cache.
 func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 	fleet := &fakeFleet{confirm: nobody, states: states{stateOf("east", newVM(uuidB, withPower(inventory.PowerOff)))}}
-	leftOut := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
+	omitted := []*v1.Node{gone(), aNode("down", withProviderID("vsphere://"+uuidB), untainted, silent)}
 	withBoth(t, fleet, "cloud=vsphere", func(c *cluster) {
 		if own, err := c.provider.NodeInformer().Lister().List(labels.Everything()); err != nil || len(own) > 0 {
 			t.Errorf("the framework's lister returns %v, %v, want no Node", own, err)
@@ -424,7 +424,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 				t.Errorf("followed: %v", ids)
 			}
 		}
-		for _, n := range leftOut {
+		for _, n := range omitted {
 			if exists, err := c.provider.InstanceExists(c.ctx, n); !exists || err != nil {
 				t.Errorf("InstanceExists(%s) = %t, %v, want true", n.Name, exists, err)
 			}
@@ -435,7 +435,7 @@ func TestAskedAboutANodeThatIsLeftOut(t *testing.T) {
 				t.Errorf("%s is there: %v", n.Name, err)
 			}
 		}
-	}, leftOut...)
+	}, omitted...)
 }
 
 // TestAddressesInAVCenterThatIsLeaving: the configuration is applied to the provider before the fleet.

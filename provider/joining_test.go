@@ -165,18 +165,18 @@ func TestALateQuestionLeavesNothing(t *testing.T) {
 	}, running())
 }
 
-// isRefused reports whether the framework's last answer was that the Node stays uninitialized.
-func (w *waking) isRefused() bool {
+// isRejected reports whether the framework's last answer was that the Node stays uninitialized.
+func (w *waking) isRejected() bool {
 	node := w.node("node-1")
 	w.provider.store.Lock()
 	defer w.provider.store.Unlock()
-	return w.provider.store.AnswersAbout(node).Refused
+	return w.provider.store.AnswersAbout(node).Rejected
 }
 
 func TestWaitsAreForgotten(t *testing.T) {
 	withWaking(t, func(w *waking) {
 		w.become(false)
-		if w.asks() || !w.isRefused() {
+		if w.asks() || !w.isRejected() {
 			t.Fatal("the Node does not wait")
 		}
 		w.delete("node-1")

@@ -30,8 +30,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// absenceHold is --absence-hold.
-const absenceHold = 20 * time.Second
+// deletionHold is --absence-hold.
+const deletionHold = 20 * time.Second
 
 // waitFor is the time that a Fleet waits for a silent vCenter.
 const waitFor = 2 * time.Second
@@ -265,7 +265,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 		if s.Err != nil || s.Snapshot == nil {
 			return errors.New("no answer")
 		}
-		if readings[i].CheckHold(id, absenceHold) != nil {
+		if readings[i].CheckHold(id, deletionHold) != nil {
 			return topology.Errorf(topology.ErrUnknown, "held")
 		}
 		for j, n := range p.nodes {

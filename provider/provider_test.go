@@ -262,11 +262,11 @@ func stateOf(vcenter string, vms ...*inventory.VM) inventory.State {
 	return inventory.State{VCenter: vcenter, Snapshot: s}
 }
 
-var errRefused = errors.New(`vCenter "west": connection refused`)
+var errRejected = errors.New(`vCenter "west": connection refused`)
 
 // failing makes the last contact of a vCenter a failure.
 func failing(s inventory.State) inventory.State {
-	s.Err = errRefused
+	s.Err = errRejected
 	return s
 }
 

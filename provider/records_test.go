@@ -210,8 +210,8 @@ func TestNoRecordOnANodeMadeAnew(t *testing.T) {
 	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted))
 }
 
-// TestRefusedRecords: an invalid write is not retried.
-func TestRefusedRecords(t *testing.T) {
+// TestRejectedRecords: an invalid write is not retried.
+func TestRejectedRecords(t *testing.T) {
 	alone(t, &fakeFleet{}, func(c *cluster) {
 		c.patches(func(name string, _ patched) error {
 			return apierrors.NewInvalid(schema.GroupKind{Kind: "Node"}, name, nil)

@@ -271,8 +271,8 @@ func TestOneNodeIPOfTwo(t *testing.T) {
 	}, withNodeIP(aNode("node-a", withSystemUUID(uuidA), madeAt(2)), "10.0.0.1"), withNodeIP(aNode("node-b", withSystemUUID(uuidB), madeAt(1)), "10.0.0.1"))
 }
 
-// TestNobodyTakesTheAddressOfARunningNode: neither a Node that claims it, nor a VM that also reports it.
-func TestNobodyTakesTheAddressOfARunningNode(t *testing.T) {
+// TestNoNodeTakesTheAddressOfARunningNode: neither a Node that claims it, nor a VM that also reports it.
+func TestNoNodeTakesTheAddressOfARunningNode(t *testing.T) {
 	runs := aNode("runs", withProviderID("vsphere://"+uuidA), untainted)
 	runs.Status.Addresses = both("10.0.0.1")
 	fleet := &fakeFleet{states: states{stateOf("east", newVM(uuidA, withNICs("a=10.0.0.9,10.0.0.1")), newVM(uuidB))}}

@@ -52,7 +52,7 @@ func TestResolveIsTheDriversWalk(t *testing.T) {
 }
 
 func resolvesLikeTheDriver(t *testing.T, policy Policy) {
-	placed, refused, alone := 0, 0, 0
+	placed, rejected, alone := 0, 0, 0
 	property := func(l layout) bool {
 		p, err := Resolve(policy, []Path{{Kind: ComputePath, Objects: l.Objects}})
 		answers, complete, unread := driverAnswers(policy.Categories(), l.Objects)
@@ -76,19 +76,19 @@ func resolvesLikeTheDriver(t *testing.T, policy Policy) {
 			return complete && slices.ContainsFunc(answers, func(a []string) bool { return slices.Equal(a, got) }) &&
 				has(p, ConflictTagOrder) == (len(answers) > 1)
 		case !complete:
-			refused++
+			rejected++
 			return true
 		default:
 			// No placement fails if all orders agree.
-			refused++
+			rejected++
 			return len(answers) > 1 && has(p, ConflictTwoTags)
 		}
 	}
 	if err := quick.Check(property, &quick.Config{MaxCount: 3000, Rand: rand.New(rand.NewSource(1))}); err != nil {
 		t.Error(err)
 	}
-	if placed < 300 || refused < 300 || alone < 100 {
-		t.Errorf("the layouts are one-sided: %d placed, %d refused, %d placed where the driver gives up", placed, refused, alone)
+	if placed < 300 || rejected < 300 || alone < 100 {
+		t.Errorf("the layouts are one-sided: %d placed, %d refused, %d placed where the driver gives up", placed, rejected, alone)
 	}
 }
 
@@ -154,11 +154,11 @@ func driverWalk(categories []string, objects []*Object) (map[string]string, *Obj
 // driverAnswers returns the driver's results under every order of the tags: the values of the
 // categories in their order. If a category is missing, complete is false and the answers are partial.
 // refused is the object whose tags the driver cannot read.
-func driverAnswers(categories []string, objects []*Object) (answers [][]string, complete bool, refused *Object) {
+func driverAnswers(categories []string, objects []*Object) (answers [][]string, complete bool, rejected *Object) {
 	complete = true
 	anyOrder(objects, func(objects []*Object) {
 		var got map[string]string
-		got, refused = driverWalk(categories, objects)
+		got, rejected = driverWalk(categories, objects)
 		var values []string
 		for _, c := range categories {
 			values = append(values, got[c])
@@ -169,7 +169,7 @@ func driverAnswers(categories []string, objects []*Object) (answers [][]string, 
 		}
 	})
 	slices.SortFunc(answers, slices.Compare)
-	return answers, complete, refused
+	return answers, complete, rejected
 }
 
 // driverSays formats the driver's results for a golden file.
@@ -184,9 +184,9 @@ func driverSays(c goldenCase) string {
 			compute = p.Objects
 		}
 	}
-	answers, complete, refused := driverAnswers(categories, compute)
-	if refused != nil {
-		return "error: tags of " + refused.String()
+	answers, complete, rejected := driverAnswers(categories, compute)
+	if rejected != nil {
+		return "error: tags of " + rejected.String()
 	}
 	if !complete {
 		var lacking []string

@@ -179,13 +179,13 @@ type reading struct {
 // checkHold returns an error while the vCenter may lack an existing VM. After a restore from a backup it
 // discovers newer VMs, under new managed object IDs, once their hosts connect.
 func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading, id inventory.Identity) error {
-	if v.absenceHold == 0 {
+	if v.deletionHold == 0 {
 		return nil
 	}
-	if err := r.CheckHold(id, v.absenceHold); err != nil {
+	if err := r.CheckHold(id, v.deletionHold); err != nil {
 		return err
 	}
-	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > disconnectedHostHolds*v.absenceHold {
+	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > disconnectedHostHolds*v.deletionHold {
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -194,7 +194,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 		return fmt.Errorf("checking whether its hosts are connected: %w", err)
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
-			inventory.HoldReason, quote.Plain(host), disconnectedHostHolds*v.absenceHold)
+			inventory.HoldReason, quote.Plain(host), disconnectedHostHolds*v.deletionHold)
 	}
 	r.hostsConnected.Store(true)
 	return nil

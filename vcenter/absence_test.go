@@ -99,7 +99,7 @@ func TestConfirmAbsent(t *testing.T) {
 func TestAbsenceIsHeld(t *testing.T) {
 	t.Parallel()
 	opts := quick
-	opts.AbsenceHold = time.Second
+	opts.DeletionHold = time.Second
 	var a accounts
 	w := runWith(t, twoVCenters, opts, a.read, nil)
 	east := w.sim.VCenter("east")
@@ -123,13 +123,13 @@ func TestAbsenceIsHeld(t *testing.T) {
 	began := time.Now()
 	held("not seen the VM since")
 	w.until("confirmed after the first reading", confirmed)
-	if took := time.Since(began); took < opts.AbsenceHold/2 {
-		t.Errorf("absence of a VM that the process has not seen was confirmed %v after the first reading, want %v", took, opts.AbsenceHold)
+	if took := time.Since(began); took < opts.DeletionHold/2 {
+		t.Errorf("absence of a VM that the process has not seen was confirmed %v after the first reading, want %v", took, opts.DeletionHold)
 	}
 	// After a break the hold applies even to a VM that the process has seen.
 	nobody = seen
 	for name, end := range map[string]func(){
-		"an outage":     func() { east.Refuse(); held("it is being read"); w.do(east.Recover()) },
+		"an outage":     func() { east.Reject(); held("it is being read"); w.do(east.Recover()) },
 		"a new session": east.EndSessions,
 		"other credentials": func() {
 			east.SetPassword("second-example")
@@ -141,7 +141,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 		held("--deletion-hold")
 		began := time.Now()
 		w.until("confirmed after "+name, confirmed)
-		if took := time.Since(began); took < opts.AbsenceHold/2 {
+		if took := time.Since(began); took < opts.DeletionHold/2 {
 			t.Errorf("after %s: confirmed in %v", name, took)
 		}
 	}

@@ -159,9 +159,9 @@ func (f *failures) most(window time.Duration) (most, all int) {
 	return most, len(f.times)
 }
 
-// TestRightCredentialsThatAreRejectedForAWhile checks that unchanged credentials are accepted again once the
+// TestValidCredentialsAreRejectedTemporarily checks that unchanged credentials are accepted again once the
 // vCenter's identity source recovers.
-func TestRightCredentialsThatAreRejectedForAWhile(t *testing.T) {
+func TestValidCredentialsAreRejectedTemporarily(t *testing.T) {
 	t.Parallel()
 	opts, seen := quick, new(failures)
 	opts.LoginLimits, opts.Observer = hasty, seen
@@ -221,9 +221,9 @@ func TestWrongCredentialsDoNotLockTheAccount(t *testing.T) {
 	w.until("recovery", func([]inventory.State) bool { return w.east().Err == nil && w.zone(w.id("n1")) == "east/a" })
 }
 
-// TestASlowLoginHoldsNobodyUp checks that neither shutdown nor a new configuration waits for a login, with and
+// TestASlowLoginDelaysNoOtherVCenter checks that neither shutdown nor a new configuration waits for a login, with and
 // without an open session.
-func TestASlowLoginHoldsNobodyUp(t *testing.T) {
+func TestASlowLoginDelaysNoOtherVCenter(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		beside bool

@@ -43,9 +43,9 @@ type Options struct {
 	FirstPage time.Duration
 	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// AbsenceHold is the minimum duration of a reading before a missing VM is absent; see
+	// DeletionHold is the minimum duration of a reading before a missing VM is absent; see
 	// inventory.Reading.
-	AbsenceHold time.Duration
+	DeletionHold time.Duration
 	// Observer may be nil.
 	Observer Observer
 

@@ -47,7 +47,7 @@ var deprivations = []privilege{
 		take: on((*fleet.VCenter).Hide, "/prod/dc1"), give: on((*fleet.VCenter).Show, "/prod/dc1"),
 	},
 	{row: "Nodes' VMs", what: "hidden", take: on((*fleet.VCenter).Hide, "n1"), give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
-	{row: "Nodes' VMs", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: refusedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
+	{row: "Nodes' VMs", what: "hidden, list refused", datacenters: []string{"dc1", "dc2"}, take: rejectedList, give: on((*fleet.VCenter).Show, "n1"), lost: unseen},
 	{row: "Properties of VMs", take: on((*fleet.VCenter).DenyRead, "n1"), give: on((*fleet.VCenter).AllowRead, "n1"), lost: unreadable},
 	{row: "Objects above VMs", take: on((*fleet.VCenter).Hide, "c1"), give: on((*fleet.VCenter).Show, "c1"), lost: undecided},
 	{row: "Host groups and fault domains", what: "groups", take: on((*fleet.VCenter).DenyRead, "c1"), give: on((*fleet.VCenter).AllowRead, "c1"), lost: unknownOf(model.ClusterConfig)},
@@ -185,8 +185,8 @@ func on(do func(*fleet.VCenter, string) error, object string) func(*deprived) er
 	return func(d *deprived) error { return do(d.east, object) }
 }
 
-// refusedList hides a VM in a vCenter that rejects whole lists because of it.
-func refusedList(d *deprived) error {
+// rejectedList hides a VM in a vCenter that rejects whole lists because of it.
+func rejectedList(d *deprived) error {
 	d.east.FaultListing(&types.NoPermission{PrivilegeId: "System.View"})
 	return d.east.Hide("n1")
 }

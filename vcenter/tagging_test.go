@@ -111,7 +111,7 @@ func TestAPIOrREST(t *testing.T) {
 			w := run(t, twoVCenters, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
 				sim.VCenter("east").ServeAPI(c.api)
 				sim.VCenter("east").ServeREST(c.rest)
-				sim.VCenter("east").RefuseAPISessions(c.session)
+				sim.VCenter("east").RejectAPISessions(c.session)
 			})
 			id := w.id("n1")
 			w.fleet.Follow([]inventory.Identity{id})

@@ -15,11 +15,11 @@ import (
 
 // A vCenter is safe for concurrent use.
 type vCenter struct {
-	name        string
-	guard       *faults.Guard
-	throttle    *session.LoginThrottle
-	slots       watch.Slots
-	absenceHold time.Duration
+	name         string
+	guard        *faults.Guard
+	throttle     *session.LoginThrottle
+	slots        watch.Slots
+	deletionHold time.Duration
 
 	inbox                           *watch.Inbox
 	specChanged, credentialsChanged signal.Signal
@@ -32,7 +32,7 @@ type vCenter struct {
 func newVCenter(s *spec, opts Options) *vCenter {
 	v := &vCenter{
 		name: s.cfg.Name, guard: &faults.Guard{}, throttle: session.NewLoginThrottle(opts.LoginLimits, opts.accounts),
-		absenceHold: opts.AbsenceHold, slots: watch.NewSlots(), inbox: watch.NewInbox(&s.Requirements), specChanged: signal.New(), credentialsChanged: signal.New(),
+		deletionHold: opts.DeletionHold, slots: watch.NewSlots(), inbox: watch.NewInbox(&s.Requirements), specChanged: signal.New(), credentialsChanged: signal.New(),
 	}
 	v.spec.Store(s)
 	v.status.Store(&status{spec: s, state: inventory.State{VCenter: v.name}, endpoint: v.newEndpoint(&s.cfg, opts), reading: &reading{}})

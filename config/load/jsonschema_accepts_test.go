@@ -129,9 +129,9 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 	}
 }
 
-// TestJSONSchemaRefusesNothingValid replaces each value of a file with values of every kind: the
+// TestJSONSchemaRejectsNothingValid replaces each value of a file with values of every kind: the
 // schema must accept all that the daemon accepts.
-func TestJSONSchemaRefusesNothingValid(t *testing.T) {
+func TestJSONSchemaRejectsNothingValid(t *testing.T) {
 	s := compiledSchema(t)
 	texts := strings.Split("~|''|' '|0|1|-1|1.5|true|false|yes|'true'|[]|['']|[~]|[a]|[a, a]|{}|{a: b}|{tag: a}|{inventory: host}|{value: '{host}'}|"+
 		"a|A|a b|' a'|a/b|/a|a.b|'*'|'a*'|a,b|'a,,b'|'..'|../a|a/../b|'[a'|'[a]'|system|none|ipv4|[IPV6, ' ']|['', '']|compute|[compute, folder]|"+

@@ -217,7 +217,7 @@ func (c *choice) hasProvided() bool {
 	return false
 }
 
-func (c *choice) check(refused error) error {
+func (c *choice) check(rejected error) error {
 	if c.provided.IsValid() && !c.hasProvided() {
 		const forbidden = "the kubelet's --node-ip is %s, which is not allowed (%s): correct it, or the address rules in the configuration"
 		if rule := forbiddenBy(c.provided); rule != NotChosen {
@@ -239,8 +239,8 @@ func (c *choice) check(refused error) error {
 	if c.sides[0].chosen != nil || c.sides[1].chosen != nil {
 		return nil
 	}
-	if len(c.results) == 0 && refused != nil {
-		return refused
+	if len(c.results) == 0 && rejected != nil {
+		return rejected
 	}
 	if len(c.results) == 0 {
 		return errors.New("VMware Tools report no " + c.family + " address: start VMware Tools in the guest, or assign an address to the VM")

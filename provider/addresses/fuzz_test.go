@@ -27,8 +27,8 @@ func invariants(t *testing.T, in Input) {
 		t.Errorf("not what the oracle says (-want +got):\n%s%s", diff, rendered(got, err))
 	}
 	if in.Provided != "" && err == nil {
-		if _, refused := helpers.GetNodeAddressesFromNodeIP(in.Provided, got.Addresses); refused != nil {
-			t.Errorf("the framework refuses %v: %v", got.Addresses, refused)
+		if _, rejected := helpers.GetNodeAddressesFromNodeIP(in.Provided, got.Addresses); rejected != nil {
+			t.Errorf("the framework refuses %v: %v", got.Addresses, rejected)
 		}
 	}
 	agree(t, in, got, err)

@@ -181,7 +181,7 @@ func rendered(s Selection, err error) string {
 
 // TestWhatIsNotKnownDecidesNothing: an ignored report has the same result as none, except for the text of the error.
 func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
-	refused := errors.New("too many of them")
+	rejected := errors.New("too many of them")
 	nics := []inventory.NIC{{Network: "n", DeviceConfigID: 4000, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
 	input := func() Input {
 		return Input{VM: inventory.VM{NICs: nics}, Rules: &config.AddressRules{}, Families: []string{"ipv4"}}
@@ -192,9 +192,9 @@ func TestWhatIsNotKnownDecidesNothing(t *testing.T) {
 	}
 	in = input()
 	in.NICs = nil
-	in.NICsError = refused
-	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, refused) || got.Addresses != nil || len(got.UnreportedFamilies) != 1 {
-		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.UnreportedFamilies, err, ErrNone, refused)
+	in.NICsError = rejected
+	if got, err := Select(in); !errors.Is(err, ErrNone) || !errors.Is(err, rejected) || got.Addresses != nil || len(got.UnreportedFamilies) != 1 {
+		t.Errorf("Select with a refused report: addresses %v, unreported %v, error %v, want one unreported family and the errors %q and %q", got.Addresses, got.UnreportedFamilies, err, ErrNone, rejected)
 	}
 	in.Provided = "10.0.0.9"
 	if got, err := Select(in); err != nil || !slices.Contains(got.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "10.0.0.9"}) {

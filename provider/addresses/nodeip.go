@@ -43,10 +43,10 @@ func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 			v.External = Reason{Rule: NotNodeIP}
 		}
 	}
-	s.OmittedErr = fmt.Errorf("%s: %w", input.Ref.Located(input.InventoryPath), leftOutError(input, dropped, provided))
+	s.OmittedErr = fmt.Errorf("%s: %w", input.Ref.Located(input.InventoryPath), omissionError(input, dropped, provided))
 }
 
-func leftOutError(input *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
+func omissionError(input *Input, dropped []v1.NodeAddress, provided map[string]netip.Addr) error {
 	var names []string
 	for _, a := range dropped {
 		names = append(names, string(a.Type)+" "+a.Address)

@@ -42,9 +42,9 @@ type Answers struct {
 	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates
 	// addresses, the newer one first.
 	metadata [2]metadataAnswer
-	// Refused means that the Node could not be initialized. The framework asks again only after a change or
+	// Rejected means that the Node could not be initialized. The framework asks again only after a change or
 	// Announce, whose caller resets Refused.
-	Refused              bool
+	Rejected             bool
 	isAbsent, isShutDown bool
 }
 
@@ -87,7 +87,7 @@ func (g *Guard) RecordMetadata(n *v1.Node, m *cloudprovider.InstanceMetadata, ad
 		}
 		a.metadata[0] = answer
 		if answer.isJoining {
-			a.Refused = !answer.hasMetadata
+			a.Rejected = !answer.hasMetadata
 		}
 	})
 }

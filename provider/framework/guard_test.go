@@ -93,10 +93,10 @@ func TestWhoseAddresses(t *testing.T) {
 		return `{"status":{"addresses":[{"address":"n","type":"Hostname"},{"address":"` + address + `","type":"InternalIP"},{"$patch":"replace"}]}}`
 	}
 	for name, c := range map[string]struct {
-		ask     func(*Guard)
-		current types.UID
-		patch   string
-		refused bool
+		ask      func(*Guard)
+		current  types.UID
+		patch    string
+		rejected bool
 	}{
 		"nobody was asked about": {func(*Guard) {}, "one", patch("10.0.0.1"), true},
 		"of a Node that waits":   {func(g *Guard) { g.RecordMetadata(joining("one"), nil, Additions{}) }, "one", patch("10.0.0.1"), true},
@@ -126,8 +126,8 @@ func TestWhoseAddresses(t *testing.T) {
 			c.ask(g)
 			got, err := g.complete("n", []byte(c.patch), []string{"status"})
 			want := `{"metadata":{"uid":"` + string(c.current) + `"},` + c.patch[1:]
-			if (err != nil) != c.refused || err == nil && string(got) != want {
-				t.Errorf("the patch becomes %s, error %v, want %s, refused: %t", got, err, want, c.refused)
+			if (err != nil) != c.rejected || err == nil && string(got) != want {
+				t.Errorf("the patch becomes %s, error %v, want %s, refused: %t", got, err, want, c.rejected)
 			}
 		})
 	}

@@ -270,7 +270,7 @@ func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 func TestReadyIsTriedAgain(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		w.mu.Lock()
-		w.refuseReady = errors.New("etcd is slow")
+		w.rejectReady = errors.New("etcd is slow")
 		w.mu.Unlock()
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(20 * time.Second)
@@ -278,7 +278,7 @@ func TestReadyIsTriedAgain(t *testing.T) {
 			t.Errorf("%d tries", n)
 		}
 		w.mu.Lock()
-		w.refuseReady = nil
+		w.rejectReady = nil
 		w.mu.Unlock()
 		w.pass(time.Minute)
 		w.wantReady("east-1", "True/TopologyCurrent")

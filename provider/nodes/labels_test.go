@@ -60,7 +60,7 @@ func TestPairSettlesWhole(t *testing.T) {
 func TestConflictIsDecidedAnew(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
 		met := false
-		w.refusing(func(name string) error {
+		w.rejecting(func(name string) error {
 			if !met {
 				met = true
 				n := named(name, rack+"=by-hand")
@@ -83,7 +83,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 // TestErrorsAreRetried with backoff, and a failed write has no Event.
 func TestErrorsAreRetried(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {
-		w.refusing(func(string) error { return errors.New("etcd is slow") })
+		w.rejecting(func(string) error { return errors.New("etcd is slow") })
 		w.source.place(at("r", "a", ""), nil, "east-1")
 		w.pass(20 * time.Second)
 		if n := w.patches(); n < 4 || n > 8 {
@@ -96,7 +96,7 @@ func TestErrorsAreRetried(t *testing.T) {
 			}
 		}
 		w.wantEvents()
-		w.refusing(nil)
+		w.rejecting(nil)
 		w.pass(time.Minute)
 		w.wantLabels("east-1", zoned("r", "a")...)
 		w.wantEvents("east-1 TopologyBackfilled")
@@ -129,7 +129,7 @@ func TestReplacedNode(t *testing.T) {
 // TestGoneNodesAreForgotten, including a Node that is deleted during a patch.
 func TestGoneNodesAreForgotten(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
-		w.refusing(func(name string) error {
+		w.rejecting(func(name string) error {
 			return w.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("nodes"), "", name)
 		})
 		w.source.place(at("r", "b", "r1"), nil, "east-1")
@@ -371,7 +371,7 @@ func TestInstanceTypeSettlesByItself(t *testing.T) {
 		w.pass(settle / 2)
 		w.wantLabels("east-1", append(zoned("r", "b"), typed(small, small)...)...)
 		failed := false
-		w.refusing(func(string) error {
+		w.rejecting(func(string) error {
 			if failed {
 				return nil
 			}

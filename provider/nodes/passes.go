@@ -76,7 +76,7 @@ func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
-		if r.isShared || r.phase == announced && r.answers.Refused {
+		if r.isShared || r.phase == announced && r.answers.Rejected {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -101,25 +101,25 @@ func (c *Controller) observe(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r, isRefused := c.recordOf(n)
+		r, isRejected := c.recordOf(n)
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
 				// The sync forgets it.
 				c.queue.Add(itemOf(n))
 			}
-		case isFull, r == nil, isRefused, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
+		case isFull, r == nil, isRejected, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
 			c.queue.Add(itemOf(n))
 		}
 	}
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 }
 
-func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRefused bool) {
+func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRejected bool) {
 	c.store.Lock()
 	defer c.store.Unlock()
 	r = c.store.records[n.UID]
-	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Refused
+	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Rejected
 }
 
 func isDecidedFor(r *nodeRecord, n *v1.Node) bool {

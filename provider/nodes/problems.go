@@ -77,7 +77,7 @@ const (
 
 // problemsOf returns the verdicts in the order of their Events. todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
-	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), leftOutOf(d)}
+	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), omittedOf(d)}
 	if todo != nil {
 		verdicts = append(verdicts, driftOf(n, d, policy, todo, now), typeOf(d, policy, todo, now), placeOf(d, todo), labelOf(d))
 	}
@@ -122,7 +122,7 @@ func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	return verdict{about: aboutOwner, state: dropped}
 }
 
-func leftOutOf(d *placement.Decision) verdict {
+func omittedOf(d *placement.Decision) verdict {
 	v := verdict{about: aboutLeftOut}
 	switch {
 	case d.Addresses.OmittedErr != nil:

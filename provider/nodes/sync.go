@@ -61,8 +61,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	d, err := c.placer.Join(n)
 	c.store.Lock()
 	// Read Refused after Join, so that no refusal based on data older than Join's is missed.
-	if r.answers.Refused {
-		r.answers.Refused = false
+	if r.answers.Rejected {
+		r.answers.Rejected = false
 		r.metadata = nil
 	}
 	c.store.Unlock()

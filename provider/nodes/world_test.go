@@ -62,12 +62,12 @@ type world struct {
 	controller *Controller
 	stop       func()
 	mu         sync.Mutex
-	// refuse returns the error of a patch, if set.
-	refuse func(node string) error
+	// reject returns the error of a patch, if set.
+	reject func(node string) error
 	// at are the times of patches of Nodes, readyAt of their conditions.
 	at, readyAt []time.Time
-	// refuseReady returns the error of a patch of conditions, if set.
-	refuseReady error
+	// rejectReady returns the error of a patch of conditions, if set.
+	rejectReady error
 	// log is the log of the next controller.
 	log klog.Logger
 	// pod contains the Events on the daemon's Pod.
@@ -152,10 +152,10 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 	}
 	w.mu.Lock()
 	w.at = append(w.at, time.Now())
-	refuse := w.refuse
+	reject := w.reject
 	w.mu.Unlock()
-	if refuse != nil {
-		if err := refuse(patch.GetName()); err != nil {
+	if reject != nil {
+		if err := reject(patch.GetName()); err != nil {
 			return true, nil, err
 		}
 	}
@@ -181,12 +181,12 @@ func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
 func (w *world) patchedStatus(patch clienttesting.PatchAction) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	w.readyAt = append(w.readyAt, time.Now())
-	refuse := w.refuseReady
+	reject := w.rejectReady
 	w.mu.Unlock()
 	nodes := v1.SchemeGroupVersion.WithResource("nodes")
 	o, err := w.client.Tracker().Get(nodes, "", patch.GetName())
-	if err != nil || refuse != nil {
-		return true, nil, errors.Join(err, refuse)
+	if err != nil || reject != nil {
+		return true, nil, errors.Join(err, reject)
 	}
 	before, err := json.Marshal(o)
 	if err != nil || patch.GetPatchType() != types.StrategicMergePatchType {
@@ -210,11 +210,11 @@ func (w *world) patchedStatus(patch clienttesting.PatchAction) (bool, runtime.Ob
 
 func later(n *v1.Node) string { v, _ := strconv.Atoi(n.ResourceVersion); return strconv.Itoa(v + 1) }
 
-// refusing sets the error of patches, or none.
-func (w *world) refusing(refuse func(node string) error) {
+// rejecting sets the error of patches, or none.
+func (w *world) rejecting(reject func(node string) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refuse = refuse
+	w.reject = reject
 }
 
 // edit changes a Node as another client.

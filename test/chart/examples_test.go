@@ -226,8 +226,8 @@ config: {vcenter: {vcenter-1: {secretName: "", secretNamespace: ""}}}`,
 	}
 }
 
-// TestNobodyMayDeleteWhatIsNotDeleted: with skipDeletion there is no permission to delete Nodes.
-func TestNobodyMayDeleteWhatIsNotDeleted(t *testing.T) {
+// TestRolesGrantNoUnusedDeletion: with skipDeletion there is no permission to delete Nodes.
+func TestRolesGrantNoUnusedDeletion(t *testing.T) {
 	deletes := func(further string) bool {
 		for _, r := range as[rbacv1.ClusterRole](t, render(t, "plain", further), "ClusterRole") {
 			for _, rule := range r.Rules {

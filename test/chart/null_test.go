@@ -26,7 +26,7 @@ func TestNull(t *testing.T) {
 			sections[v.Path[0]] = true
 			t.Run(v.Path[0], func(t *testing.T) {
 				t.Parallel()
-				if _, err := with(v.Path[0] + "=null"); !refusedBySchema(err) {
+				if _, err := with(v.Path[0] + "=null"); !rejectedBySchema(err) {
 					t.Errorf("the section %s is taken away: %v", v.Path[0], err)
 				}
 			})
@@ -34,7 +34,7 @@ func TestNull(t *testing.T) {
 		t.Run(v.Name(), func(t *testing.T) {
 			t.Parallel()
 			null, err := with(v.Name() + "=null")
-			if refusedBySchema(err) {
+			if rejectedBySchema(err) {
 				return
 			}
 			var empty string
@@ -70,6 +70,6 @@ func TestNull(t *testing.T) {
 	}
 }
 
-func refusedBySchema(err error) bool {
+func rejectedBySchema(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "values don't meet the specifications of the schema(s)")
 }

@@ -29,9 +29,9 @@ func eachInvalid(t *testing.T, archive string, f func(t *testing.T, reason, cont
 	return len(parsed.Files)
 }
 
-// TestRefusedBySchema: values.schema.json rejects each values file at the place and for the single
+// TestRejectedBySchema: values.schema.json rejects each values file at the place and for the single
 // reason in its first line. Each file overrides the valid values of the plain manifest.
-func TestRefusedBySchema(t *testing.T) {
+func TestRejectedBySchema(t *testing.T) {
 	archives, err := filepath.Glob("testdata/refused/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -57,9 +57,9 @@ func TestRefusedBySchema(t *testing.T) {
 	}
 }
 
-// TestRefusedByTemplates: the templates reject errors that the schema cannot detect, with
+// TestRejectedByTemplates: the templates reject errors that the schema cannot detect, with
 // instructions.
-func TestRefusedByTemplates(t *testing.T) {
+func TestRejectedByTemplates(t *testing.T) {
 	eachInvalid(t, "testdata/impossible.txtar", func(t *testing.T, reason, content string) {
 		_, err := helm.Template(t.Context(), helm.Example("plain"), values(t, content))
 		if err == nil || !strings.Contains(err.Error(), reason) {

@@ -18,13 +18,13 @@ import (
 const validity = 30 * 24 * time.Hour
 
 // An authority is the cluster's CA. Its key exists only in memory.
-type authority struct {
+type testCA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pem  []byte // the certificate
 }
 
-func newAuthority() (*authority, error) {
+func newTestCA() (*testCA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -33,10 +33,10 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authority{cert: ca, key: key, pem: encodeCertificate(ca.Raw)}, nil
+	return &testCA{cert: ca, key: key, pem: encodeCertificate(ca.Raw)}, nil
 }
 
-func (a *authority) serving() (cert, key []byte, err error) {
+func (a *testCA) serving() (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "control plane"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -45,14 +45,14 @@ func (a *authority) serving() (cert, key []byte, err error) {
 	})
 }
 
-func (a *authority) client(user string, groups ...string) (cert, key []byte, err error) {
+func (a *testCA) client(user string, groups ...string) (cert, key []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 }
 
-func (a *authority) issue(template *x509.Certificate) (cert, key []byte, err error) {
+func (a *testCA) issue(template *x509.Certificate) (cert, key []byte, err error) {
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = time.Now().Add(validity)
 	template.KeyUsage = x509.KeyUsageDigitalSignature

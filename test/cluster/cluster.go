@@ -33,7 +33,7 @@ type Options struct {
 type Cluster struct {
 	options Options
 	dir     string
-	ca      *authority
+	ca      *testCA
 	health  *http.Client
 
 	// Constant after Start.

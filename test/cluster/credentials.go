@@ -37,7 +37,7 @@ const requestTimeout = 30 * time.Second
 const tokenLifetime = 24 * 60 * 60 // seconds
 
 func (c *Cluster) writeCredentials() (err error) {
-	if c.ca, err = newAuthority(); err != nil {
+	if c.ca, err = newTestCA(); err != nil {
 		return err
 	}
 	cert, key, err := c.ca.serving()

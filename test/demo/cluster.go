@@ -71,11 +71,11 @@ func (d *demo) writeFiles(ctx context.Context) error {
 	if err := d.writeKubeconfig(); err != nil {
 		return err
 	}
-	authorities := filepath.Join(d.folder, "authorities")
-	if err := os.Mkdir(authorities, 0o700); err != nil {
+	cas := filepath.Join(d.folder, "authorities")
+	if err := os.Mkdir(cas, 0o700); err != nil {
 		return err
 	}
-	config, err := fleet.ConfigYAML(d.stack.Fleet, fleet.ConfigOptions{Region: regionCategory, Zone: zoneCategory, CADir: authorities})
+	config, err := fleet.ConfigYAML(d.stack.Fleet, fleet.ConfigOptions{Region: regionCategory, Zone: zoneCategory, CADir: cas})
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func (d *demo) writeConfig() error {
 }
 
 func values(f *fleet.Fleet) string {
-	var vcenters, authorities, accounts strings.Builder
+	var vcenters, cas, accounts strings.Builder
 	for _, v := range f.VCenters() {
 		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n      port: %d\n      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), v.Port(), v.Name())
-		fmt.Fprintf(&authorities, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
+		fmt.Fprintf(&cas, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
 		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
 	}
 	return fmt.Sprintf(`# Written by make demo, for its simulated vCenters.
@@ -136,7 +136,7 @@ config:
 credentials:
   vsphere-cloud-secret:
 %scertificateAuthorities:
-%s`, &vcenters, regionCategory, zoneCategory, &accounts, &authorities)
+%s`, &vcenters, regionCategory, zoneCategory, &accounts, &cas)
 }
 
 func indented(text, indent string) string {

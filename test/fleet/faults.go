@@ -120,9 +120,9 @@ func (v *VCenter) DelayFirstPage(d time.Duration) {
 // that still wait.
 func (v *VCenter) Hang() { v.set(func(c *conditions) { c.hang = true }) }
 
-// Refuse closes all connections and refuses new ones. The port stays reserved, and sessions stay
+// Reject closes all connections and refuses new ones. The port stays reserved, and sessions stay
 // open.
-func (v *VCenter) Refuse() { v.server.stop() }
+func (v *VCenter) Reject() { v.server.stop() }
 
 // Drop makes the vCenter close each connection in the middle of a response.
 func (v *VCenter) Drop() { v.set(func(c *conditions) { c.drop = true }) }
@@ -150,7 +150,7 @@ func (v *VCenter) RejectPassword() { v.set(func(c *conditions) { c.reject = true
 func (v *VCenter) SetPassword(p string) { v.set(func(c *conditions) { c.password = p }) }
 
 // Recover undoes SetDelay, DelayMethod, DelayFirstPage, Hang, Refuse, Drop, Fault, FaultREST,
-// AnswerOddly, FaultListing, RefuseListing, LimitPages, RejectPassword, RejectRESTLogin, SlowLogin
+// AnswerOddly, FaultListing, RejectListing, LimitPages, RejectPassword, RejectRESTLogin, SlowLogin
 // and SetLockout. The port stays the same.
 func (v *VCenter) Recover() error {
 	v.set(func(c *conditions) { c.faults = faults{} })

@@ -139,7 +139,7 @@ func (v *VCenter) answer(r *http.Request, kind, method string, body []byte) *res
 	}
 	switch method {
 	case "":
-		return v.hideTags(r, v.refuseUnknown(r, body, v.simulated(r, body)))
+		return v.hideTags(r, v.rejectUnknown(r, body, v.simulated(r, body)))
 	case "WaitForUpdatesEx":
 		return v.removeUnreadable(method, v.poll(r, body))
 	case "CancelWaitForUpdates", "DestroyPropertyCollector":

@@ -14,8 +14,8 @@ func (v *VCenter) FaultListing(fault types.BaseMethodFault) {
 	v.set(func(c *conditions) { c.listFault = fault })
 }
 
-// RefuseListing excludes an object from all list views, although it is visible.
-func (v *VCenter) RefuseListing(object string) error {
+// RejectListing excludes an object from all list views, although it is visible.
+func (v *VCenter) RejectListing(object string) error {
 	ref, err := v.Reference(object)
 	if err == nil {
 		v.set(func(c *conditions) { c.unlistable = withEntry(c.unlistable, ref, true) })
@@ -34,22 +34,22 @@ func (v *VCenter) modifyList(r *http.Request, body []byte) *response {
 		return v.simulated(r, body)
 	}
 	c := v.currentConditions()
-	refused := slices.DeleteFunc(slices.Clone(req.Add), func(ref types.ManagedObjectReference) bool {
+	rejected := slices.DeleteFunc(slices.Clone(req.Add), func(ref types.ManagedObjectReference) bool {
 		return !c.unlistable[ref] && v.registry().Get(ref) != nil
 	})
-	if len(refused) == 0 {
+	if len(rejected) == 0 {
 		return v.simulated(r, body)
 	}
 	if c.listFault != nil {
 		return v.simulated(r, encode(operationListing, &methods.ModifyListViewBody{Req: req}))
 	}
-	req.Add = slices.DeleteFunc(req.Add, func(ref types.ManagedObjectReference) bool { return slices.Contains(refused, ref) })
+	req.Add = slices.DeleteFunc(req.Add, func(ref types.ManagedObjectReference) bool { return slices.Contains(rejected, ref) })
 	var answer methods.ModifyListViewBody
 	return amend(v.simulated(r, encode("", &methods.ModifyListViewBody{Req: req})), &answer, func() bool {
 		if answer.Res == nil {
 			return false
 		}
-		answer.Res.Returnval = append(answer.Res.Returnval, refused...)
+		answer.Res.Returnval = append(answer.Res.Returnval, rejected...)
 		return true
 	})
 }

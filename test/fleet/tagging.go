@@ -78,9 +78,9 @@ func (v *VCenter) RecoverTagging() { v.setTagging("") }
 // ServeAPI sets whether sessions and tagging exist below /api, as in vCenter 7.0 U2 and later.
 func (v *VCenter) ServeAPI(enabled bool) { v.setRoot("/api", enabled) }
 
-// RefuseAPISessions makes each login below /api fail with an HTTP status, as in a vCenter with
+// RejectAPISessions makes each login below /api fail with an HTTP status, as in a vCenter with
 // another service there; 0 undoes that.
-func (v *VCenter) RefuseAPISessions(status int) {
+func (v *VCenter) RejectAPISessions(status int) {
 	v.set(func(c *conditions) { c.noAPISession = status })
 }
 
@@ -183,9 +183,9 @@ func (c *conditions) tagStatus(r *http.Request, body []byte) int {
 	return status
 }
 
-// refuseUnknown returns 403 for the tags of an object that does not exist or is invisible to the
+// rejectUnknown returns 403 for the tags of an object that does not exist or is invisible to the
 // account: vCenter does not distinguish this from a missing privilege.
-func (v *VCenter) refuseUnknown(r *http.Request, body []byte, res *response) *response {
+func (v *VCenter) rejectUnknown(r *http.Request, body []byte, res *response) *response {
 	if res.status != http.StatusOK || !strings.HasPrefix(r.URL.Query().Get("~action"), "list-attached-tags") {
 		return res
 	}

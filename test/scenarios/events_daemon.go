@@ -42,7 +42,7 @@ func daemonCommands() []command {
 		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
-		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", refuseStart},
+		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", rejectStart},
 		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
 			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
@@ -105,7 +105,7 @@ func (w *world) awaitReady(ctx context.Context, d *stack.Daemon, timeout time.Du
 	}, func() error { return errors.Join(failed, fmt.Errorf("/readyz?verbose: %q", says)) })
 }
 
-func refuseStart(a *arguments) action {
+func rejectStart(a *arguments) action {
 	text := a.word("TEXT")
 	return func(ctx context.Context, w *world) error {
 		if err := w.start(); err != nil {

@@ -202,12 +202,12 @@ func repeatedPodEvent(ctx context.Context, w *leastWorld) error {
 	if err := until(ctx, started); err != nil {
 		return err
 	}
-	refused := func() int { return strings.Count(w.d.Log(), "vcenter: is a number") }
+	rejected := func() int { return strings.Count(w.d.Log(), "vcenter: is a number") }
 	for i := 1; i <= 2; i++ {
 		if err := os.WriteFile(w.config, []byte("vcenter: 1\n"), 0o600); err != nil {
 			return err
 		}
-		if err := until(ctx, func() (bool, error) { return refused() >= i, nil }); err != nil {
+		if err := until(ctx, func() (bool, error) { return rejected() >= i, nil }); err != nil {
 			return err
 		}
 		if err := os.WriteFile(w.config, good, 0o600); err != nil {

@@ -49,9 +49,9 @@ func newLeastWorld(t *testing.T, roles []byte, space string) (w *leastWorld, log
 	return &leastWorld{s: s, token: visitor(t, s, "scraper", "/metrics"), admin: certificate, namespace: space}, log
 }
 
-// TestNoRightIsIdle removes each verb on each resource that the manifest grants, and each binding of a foreign role, one
+// TestNoPermissionIsUnused removes each verb on each resource that the manifest grants, and each binding of a foreign role, one
 // at a time. The API server must deny exactly that, and exactly the exercises in leastRows must fail.
-func TestNoRightIsIdle(t *testing.T) {
+func TestNoPermissionIsUnused(t *testing.T) {
 	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	for _, r := range grantedPermissions(t) {
 		t.Run(r.String(), func(t *testing.T) {
@@ -115,7 +115,7 @@ func (w *leastWorld) without(t *testing.T, log string, r *grantedPermission, row
 	if info, err := os.Stat(log); err == nil {
 		offset = int(info.Size())
 	}
-	refused := func() (denied []request) {
+	rejected := func() (denied []request) {
 		w.requests = requests(t, log, offset)
 		for _, q := range w.requests {
 			if !q.allowed() {
@@ -125,9 +125,9 @@ func (w *leastWorld) without(t *testing.T, log string, r *grantedPermission, row
 		return denied
 	}
 	failed = exercised(t, w, slices.Concat(row.fails, row.may), func() bool {
-		return r == nil || len(refused()) > 0 && w.count(row.repeated) >= 3
+		return r == nil || len(rejected()) > 0 && w.count(row.repeated) >= 3
 	})
-	return failed, refused()
+	return failed, rejected()
 }
 
 // count returns the number of times that a request was sent.

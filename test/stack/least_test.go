@@ -15,7 +15,7 @@ import (
 
 // exercised starts a daemon, runs all exercises and returns the failed ones. It waits for all exercises that are not
 // expected to fail, and for the expected denial of the API server.
-func exercised(t *testing.T, w *leastWorld, failing []string, refused func() bool) (failed []string) {
+func exercised(t *testing.T, w *leastWorld, failing []string, rejected func() bool) (failed []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -42,7 +42,7 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 	if w.d, err = s.StartDaemon(binary, w.config, append(leastFlags, w.flags...)...); err != nil {
 		t.Fatal(err)
 	}
-	done := together(ctx, w, failing, refused)
+	done := together(ctx, w, failing, rejected)
 	for _, name := range slices.Sorted(maps.Keys(exercises)) {
 		if err := done[name]; err != nil {
 			failed = append(failed, name)
@@ -56,7 +56,7 @@ func exercised(t *testing.T, w *leastWorld, failing []string, refused func() boo
 const last = "the use of a new password"
 
 // together runs all exercises except for last in parallel and returns their errors.
-func together(ctx context.Context, w *leastWorld, failing []string, refused func() bool) map[string]error {
+func together(ctx context.Context, w *leastWorld, failing []string, rejected func() bool) map[string]error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
@@ -84,7 +84,7 @@ func together(ctx context.Context, w *leastWorld, failing []string, refused func
 	must.Wait()
 	begin(last)
 	must.Wait()
-	_ = until(ctx, func() (bool, error) { return refused(), nil }) // the caller checks the result
+	_ = until(ctx, func() (bool, error) { return rejected(), nil }) // the caller checks the result
 	if len(failing) > 0 {
 		<-time.After(3 * time.Second)
 	}

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRights: the manifest grants no more permissions than needed. All other tests show that they suffice.
-func TestRights(t *testing.T) {
+// TestPermissions: the manifest grants no more permissions than needed. All other tests show that they suffice.
+func TestPermissions(t *testing.T) {
 	s := start(t, Options{Fleet: "vcenters: [{name: east, datacenters: [{name: dc}]}]"})
 	type access struct{ group, resource, sub, verb, namespace, name string }
 	for a, want := range map[access]bool{

@@ -80,7 +80,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindMistakes(t *testing.T) {
+func TestFindErrors(t *testing.T) {
 	cert, key := vcentertest.UserCertificate(t, "vzones-solution-user")
 	const url = "https://sessions.example.com/session"
 	for name, c := range map[string]struct {

@@ -103,8 +103,8 @@ func TestErrorsReadTheSameEachTime(t *testing.T) {
 
 // TestWhatErrorsDoNotPrint covers object IDs in vCenter's faults, which contain the session ID.
 func TestWhatErrorsDoNotPrint(t *testing.T) {
-	refused := faults.Printable{Err: errors.New(`Post "https://10.0.0.1:443/sdk": dial tcp 10.0.0.1:443: connect: connection refused`)}
-	if got, want := refused.Error(), "dial tcp 10.0.0.1:443: connect: connection refused"; got != want {
+	rejected := faults.Printable{Err: errors.New(`Post "https://10.0.0.1:443/sdk": dial tcp 10.0.0.1:443: connect: connection refused`)}
+	if got, want := rejected.Error(), "dial tcp 10.0.0.1:443: connect: connection refused"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	cause := errors.New("read tcp 127.0.0.1:40113->10.0.0.1:443: the object 'ListView:session[7d624c84-d91d]52b0e1a1-0000' has been deleted")

@@ -104,9 +104,9 @@ func lastFound(id inventory.Identity) inventory.LastSeen {
 	return id.LastSeen
 }
 
-var errRefused = errors.New("connection refused")
+var errRejected = errors.New("connection refused")
 
-func failing(s inventory.State) inventory.State { s.Err = errRefused; return s }
+func failing(s inventory.State) inventory.State { s.Err = errRejected; return s }
 
 func incomplete(s inventory.State) inventory.State {
 	s.Snapshot.Incomplete = errors.New("datacenter dc9 cannot be listed")

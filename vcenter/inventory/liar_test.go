@@ -59,9 +59,9 @@ func (l liar) honest() []inventory.State {
 	return states
 }
 
-// TestALiarHarmsNobodyElse checks that claims of other Nodes change no VM, outcome or absence of a Node. Its own
+// TestALiarHarmsNoOtherNode checks that claims of other Nodes change no VM, outcome or absence of a Node. Its own
 // claim does.
-func TestALiarHarmsNobodyElse(t *testing.T) {
+func TestALiarHarmsNoOtherNode(t *testing.T) {
 	claims, kept := 0, 0
 	property := func(l liar) bool {
 		lied, honest := l.lied(), l.honest()

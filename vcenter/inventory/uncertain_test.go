@@ -72,11 +72,11 @@ func TestUnreachableIn(t *testing.T) {
 		want []string
 	}{
 		"none":             {nil, nil},
-		"another error":    {errRefused, nil},
+		"another error":    {errRejected, nil},
 		"one":              {east.CheckReachable(), []string{"east"}},
 		"no error":         {stateOf("east").CheckReachable(), nil},
 		"wrapped":          {fmt.Errorf("a: %w", fmt.Errorf("b: %w", east.CheckReachable())), []string{"east"}},
-		"joined, unsorted": {errors.Join(west.CheckReachable(), errRefused, east.CheckReachable()), []string{"east", "west"}},
+		"joined, unsorted": {errors.Join(west.CheckReachable(), errRejected, east.CheckReachable()), []string{"east", "west"}},
 		"twice":            {fmt.Errorf("%w: %w", east.CheckReachable(), errors.Join(east.CheckReachable())), []string{"east"}},
 	} {
 		if got := inventory.UnreachableIn(c.err); !slices.Equal(got, c.want) {
@@ -87,7 +87,7 @@ func TestUnreachableIn(t *testing.T) {
 	if got := inventory.UnreachableIn(err); !slices.Equal(got, []string{"east", "west"}) {
 		t.Errorf("in %v: %q", err, got)
 	}
-	if !errors.Is(err, inventory.ErrUnreachable) || !errors.Is(err, errRefused) {
+	if !errors.Is(err, inventory.ErrUnreachable) || !errors.Is(err, errRejected) {
 		t.Errorf("%v does not say what is wrong", err)
 	}
 	// A vCenter that is not or not completely read has no error of its own.

@@ -28,9 +28,9 @@ type connectProxy struct {
 	*httptest.Server
 	hosts map[string]string // addresses by host:port
 
-	mu       sync.Mutex
-	tunnels  []string
-	refusals int
+	mu         sync.Mutex
+	tunnels    []string
+	rejections int
 }
 
 const proxyUser, proxyPassword = "proxy-user", "made-up-proxy-password"
@@ -50,7 +50,7 @@ func (p *connectProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		p.tunnels = append(p.tunnels, r.Host)
 	} else {
-		p.refusals++
+		p.rejections++
 	}
 	p.mu.Unlock()
 	if !ok {
@@ -78,7 +78,7 @@ func (p *connectProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *connectProxy) seen() ([]string, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Compact(slices.Sorted(slices.Values(p.tunnels))), p.refusals
+	return slices.Compact(slices.Sorted(slices.Values(p.tunnels))), p.rejections
 }
 
 // errand is a login in a process of its own, because Go reads the environment's proxy once in a process and bypasses
@@ -181,8 +181,8 @@ func TestProxy(t *testing.T) {
 			if !strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
-			if tunnels, refused := p.seen(); fmt.Sprint(tunnels) != c.tunnels || (refused > 0) != (name == "a wrong password") {
-				t.Errorf("tunnels to %v, %d refused", tunnels, refused)
+			if tunnels, rejected := p.seen(); fmt.Sprint(tunnels) != c.tunnels || (rejected > 0) != (name == "a wrong password") {
+				t.Errorf("tunnels to %v, %d refused", tunnels, rejected)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 	manager, both := vcentertest.SessionManager(t, cfg)
 	own := manager.Cert.Cert
 	cfg.TrustAt = "vsphere.yaml:9: vcenter.east.caFile"
-	const refused = "the certificate of the session manager 127.0.0.1 of vCenter \"east\" is not trusted, so the token is not sent: it is signed by an unknown CA: "
+	const rejected = "the certificate of the session manager 127.0.0.1 of vCenter \"east\" is not trusted, so the token is not sent: it is signed by an unknown CA: "
 	const neither = "CAs; insecureFlag and thumbprint do not apply to it ("
 	for name, c := range map[string]struct {
 		change func(*config.VCenter)
@@ -134,7 +134,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 				t.Fatal("the session manager is trusted")
 			}
 			var untrusted *session.UntrustedError
-			if !strings.Contains(err.Error(), refused) || !strings.Contains(err.Error(), c.want) || !errors.As(err, &untrusted) || errors.Is(err, session.ErrRejected) {
+			if !strings.Contains(err.Error(), rejected) || !strings.Contains(err.Error(), c.want) || !errors.As(err, &untrusted) || errors.Is(err, session.ErrRejected) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
 		})

@@ -337,8 +337,8 @@ func TestLockouts(t *testing.T) {
 	rejected := fmt.Errorf("logging in: %w", ErrRejected)
 	a := NewAccounts(LoginLimits{})
 	login := func(of account, err error, now time.Time) error {
-		if refused := a.begin(now, of); refused != nil {
-			return refused
+		if rejected := a.begin(now, of); rejected != nil {
+			return rejected
 		}
 		a.end(err, now, of)
 		return nil

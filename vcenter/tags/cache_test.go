@@ -124,10 +124,10 @@ func zoneOf(a Attachments, ref Ref) string {
 
 const refresh = 30 * time.Second
 
-// TestRefusedObjects checks that each unreadable or failing object is found with a bounded number of
+// TestRejectedObjects checks that each unreadable or failing object is found with a bounded number of
 // requests, hides no other tags, costs nothing at rest, and is requested again from time to time.
-func TestRefusedObjects(t *testing.T) {
-	for name, c := range map[string]struct{ hosts, refused, readings, code int }{
+func TestRejectedObjects(t *testing.T) {
+	for name, c := range map[string]struct{ hosts, rejected, readings, code int }{
 		"one":               {10, 1, 1, 0},
 		"all hosts":         {20, 20, 1, 0},
 		"one of many":       {1900, 1, 1, 0},
@@ -140,7 +140,7 @@ func TestRefusedObjects(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, refs := inventory(50, c.hosts)
 				f.code = c.code
-				refused := func(a Attachments) (n int) {
+				rejected := func(a Attachments) (n int) {
 					t.Helper()
 					for _, object := range refs {
 						_, err := a.TagsOf(object)
@@ -153,8 +153,8 @@ func TestRefusedObjects(t *testing.T) {
 					}
 					return n
 				}
-				for i := range c.refused {
-					f.unreadable[ref("Host", i*c.hosts/c.refused)] = true
+				for i := range c.rejected {
+					f.unreadable[ref("Host", i*c.hosts/c.rejected)] = true
 				}
 				r := newCache(refresh, 4)
 				var a Attachments
@@ -171,12 +171,12 @@ func TestRefusedObjects(t *testing.T) {
 						break
 					}
 					if n == c.readings {
-						t.Fatalf("not found in %d readings: %d", n, refused(a))
+						t.Fatalf("not found in %d readings: %d", n, rejected(a))
 					}
 					time.Sleep(5 * time.Second)
 				}
-				if got := refused(a); got != c.refused {
-					t.Fatalf("%d are refused, want %d", got, c.refused)
+				if got := rejected(a); got != c.rejected {
+					t.Fatalf("%d are refused, want %d", got, c.rejected)
 				}
 				// At rest for an hour, with refreshes of the names.
 				f.lists = 0
@@ -189,19 +189,19 @@ func TestRefusedObjects(t *testing.T) {
 				}
 				// First one object becomes readable, then all.
 				f.unreadable[ref("Host", 0)] = false
-				for range 20 * (1 + c.refused/recheckedSingly) {
+				for range 20 * (1 + c.rejected/recheckedSingly) {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
-				if got := refused(a); got != c.refused-1 {
-					t.Errorf("%d are refused after one was allowed, want %d", got, c.refused-1)
+				if got := rejected(a); got != c.rejected-1 {
+					t.Errorf("%d are refused after one was allowed, want %d", got, c.rejected-1)
 				}
 				f.unreadable = nil
 				for range recheckMax + 1 {
 					time.Sleep(refresh)
 					a = reading(t, r, f, refs)
 				}
-				if got := refused(a); got != 0 {
+				if got := rejected(a); got != 0 {
 					t.Errorf("%d are refused after all were allowed", got)
 				}
 			})

@@ -129,8 +129,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRefusedObjectsAreLoggedOnce covers the end of the refusal, too.
-func TestRefusedObjectsAreLoggedOnce(t *testing.T) {
+// TestRejectedObjectsAreLoggedOnce covers the end of the refusal, too.
+func TestRejectedObjectsAreLoggedOnce(t *testing.T) {
 	w := simulate(t)
 	denied := func(want int) {
 		t.Helper()

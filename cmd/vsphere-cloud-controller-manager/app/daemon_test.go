@@ -51,8 +51,8 @@ func TestConfigure(t *testing.T) {
 	if err := d.configure(t.Context(), "vsphere", good); err != nil || d.cfg == nil || d.cfg.VCenters[0].Name != "east" {
 		t.Errorf("of a valid file: error %v, configuration %+v, want the vCenter east", err, d.cfg)
 	}
-	var mistakes config.Errors
-	if err := d.configure(t.Context(), "vsphere", bad); !errors.As(err, &mistakes) {
+	var configErrs config.Errors
+	if err := d.configure(t.Context(), "vsphere", bad); !errors.As(err, &configErrs) {
 		t.Errorf("the mistakes cannot be distinguished from other errors: %v", err)
 	}
 	if d.cfg == nil || d.cfg.File != good {

@@ -74,8 +74,8 @@ func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 // TestDurationsOfFlags: the defaults and the accepted values.
 func TestDurationsOfFlags(t *testing.T) {
 	for _, c := range []struct {
-		flag, preset     string
-		refused, allowed []string
+		flag, preset      string
+		rejected, allowed []string
 	}{
 		{"tag-refresh", "30s", []string{"-1s", "0", "99ms"}, []string{"100ms", "2m", "1h"}},
 		{"max-snapshot-age", "5m0s", []string{"0", "999ms"}, []string{"1s"}},
@@ -86,7 +86,7 @@ func TestDurationsOfFlags(t *testing.T) {
 		if got := cmd.Flags().Lookup(c.flag).DefValue; got != c.preset || d.flags.Check() != nil {
 			t.Errorf("--%s: the default is %s (%v), want %s", c.flag, got, d.flags.Check(), c.preset)
 		}
-		for _, value := range slices.Concat(c.refused, c.allowed) {
+		for _, value := range slices.Concat(c.rejected, c.allowed) {
 			if err := cmd.ParseFlags([]string{"--" + c.flag + "=" + value}); err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func healthWith(err error, rejected bool, incomplete error) []vcenter.Health {
 // TestVCenterEvents: a problem is recorded after it has lasted, every hour, and at its end.
 func TestVCenterEvents(t *testing.T) {
 	down := errors.New(`vCenter "east": no answer within 15s`)
-	refused := errors.New(`vCenter "east": connection refused`)
+	rejected := errors.New(`vCenter "east": connection refused`)
 	const (
 		latent   = `Warning CredentialsRejected vCenter "east" rejects the configured credentials; vzones still reads it in the open session, until that ends or the daemon restarts: correct the credentials`
 		mistyped = "; the account sees /dc1, /dc2; until it is found, no Node of any vCenter is deleted"
@@ -80,7 +80,7 @@ func TestVCenterEvents(t *testing.T) {
 			case int(after.Minutes())%2 == 0:
 				return healthWith(down, false, nil)
 			}
-			return healthWith(refused, false, nil)
+			return healthWith(rejected, false, nil)
 		}, []string{
 			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
 			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,

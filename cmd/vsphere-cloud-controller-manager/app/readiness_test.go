@@ -35,12 +35,12 @@ func askReady(leads bool, states ...inventory.State) (int, string) {
 	return askReadyOf(leads, false, healthOf(states...)...)
 }
 
-func askReadyOf(leads, refused bool, all ...vcenter.Health) (int, string) {
+func askReadyOf(leads, rejected bool, all ...vcenter.Health) (int, string) {
 	leading := make(chan struct{})
 	if leads {
 		close(leading)
 	}
-	r := &readyHandler{leading: leading, health: func() []vcenter.Health { return all }, isRejected: func() bool { return refused }}
+	r := &readyHandler{leading: leading, health: func() []vcenter.Health { return all }, isRejected: func() bool { return rejected }}
 	w := httptest.NewRecorder()
 	r.serveVerbose(w, httptest.NewRequest(http.MethodGet, verboseReadyPath, http.NoBody))
 	return w.Code, w.Body.String()
@@ -119,10 +119,10 @@ func TestReadinessOfAFleet(t *testing.T) {
 		ofNorth = "vcenter north: synced\n"
 	)
 	for _, c := range []struct {
-		states  []inventory.State
-		refused bool
-		code    int
-		want    string
+		states   []inventory.State
+		rejected bool
+		code     int
+		want     string
 	}{
 		{[]inventory.State{{VCenter: "east"}, west, north}, false, 503,
 			"not ready: some vCenters have neither been read nor failed yet\nvcenter east: connecting: no answer yet\n" + ofWest + ofNorth},
@@ -132,7 +132,7 @@ func TestReadinessOfAFleet(t *testing.T) {
 		{[]inventory.State{north}, true, 200,
 			"ok\n" + ofNorth + "configuration: the changed configuration is rejected, the previous one stays in force\n"},
 	} {
-		if code, body := askReadyOf(true, c.refused, healthOf(c.states...)...); code != c.code || body != c.want {
+		if code, body := askReadyOf(true, c.rejected, healthOf(c.states...)...); code != c.code || body != c.want {
 			t.Errorf("%d %q, want %d %q", code, body, c.code, c.want)
 		}
 	}

@@ -19,13 +19,13 @@ import (
 	"vzones/test/logcapture"
 )
 
-type countedReloads struct{ applied, refused, last int }
+type countedReloads struct{ applied, rejected, last int }
 
 func (c *countedReloads) Applied()  { c.applied++; c.last = 1 }
-func (c *countedReloads) Rejected() { c.refused++; c.last = 0 }
+func (c *countedReloads) Rejected() { c.rejected++; c.last = 0 }
 
 func (c *countedReloads) String() string {
-	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.refused, c.last)
+	return fmt.Sprintf("%d applied, %d refused, last %d", c.applied, c.rejected, c.last)
 }
 
 // testReloader reloads a text that a test changes. It records its calls.

@@ -49,7 +49,7 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 		Requirements: vcenter.RequirementsOf(a.cfg),
 		LoginTimeout: a.flags.LoginTimeout,
 		TagRefresh:   a.flags.TagRefresh,
-		AbsenceHold:  a.flags.AbsenceHold,
+		DeletionHold: a.flags.DeletionHold,
 		Observer:     metrics.NewObserver(a.Metrics),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, o)

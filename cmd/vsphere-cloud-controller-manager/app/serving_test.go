@@ -354,7 +354,7 @@ func TestMadeUpTokens(t *testing.T) {
 			}
 			p := newSecurePort(t, address)
 			began := time.Now()
-			refused := 0
+			rejected := 0
 			for i := range 300 {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+[]string{"/metrics", "/healthz"}[i%2], http.NoBody)
 				if err != nil {
@@ -367,13 +367,13 @@ func TestMadeUpTokens(t *testing.T) {
 				}
 				_ = res.Body.Close()
 				if res.StatusCode == http.StatusUnauthorized {
-					refused++
+					rejected++
 				}
 			}
 			// klog writes an error to the logs of three severities, which all end here.
 			most := 21 + int(time.Since(began)/time.Second)
-			if lines := strings.Count(log.String(), "Unable to authenticate the request") / 3; refused != 300 || int(asked.Load()) > most || lines > most {
-				t.Errorf("%d of 300 were refused, with %d requests to the API server and %d lines, want at most %d", refused, asked.Load(), lines, most)
+			if lines := strings.Count(log.String(), "Unable to authenticate the request") / 3; rejected != 300 || int(asked.Load()) > most || lines > most {
+				t.Errorf("%d of 300 were refused, with %d requests to the API server and %d lines, want at most %d", rejected, asked.Load(), lines, most)
 			}
 			if code, _ := p.get("/healthz", ""); code != http.StatusOK {
 				t.Errorf("a probe of the same client: %d, want 200", code)

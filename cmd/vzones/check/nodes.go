@@ -322,8 +322,8 @@ func (c *nodeCheck) vms() (found []Finding) {
 		if n.Place.VM == nil {
 			continue
 		}
-		if leftOut := n.Place.Addresses.OmittedErr; leftOut != nil {
-			finding := n.newFinding("VZ172", quote.Line(leftOut.Error()))
+		if omitted := n.Place.Addresses.OmittedErr; omitted != nil {
+			finding := n.newFinding("VZ172", quote.Line(omitted.Error()))
 			finding.Short = "the --node-ip of their kubelets lacks a family of ipFamily"
 			found = append(found, finding)
 		}

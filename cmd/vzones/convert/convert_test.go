@@ -190,7 +190,7 @@ func TestConvertWantsOneAccountForAnAddress(t *testing.T) {
 func TestConvertChecksTheName(t *testing.T) {
 	for _, ref := range []config.SecretRef{{Namespace: "kube-system", Name: ""}, {Namespace: "kube-system", Name: "A"}, {Namespace: "", Name: "s"}, {Namespace: "a.b", Name: "s"}, {Namespace: "n", Name: strings.Repeat("a", 254)}} {
 		w, err := ToYAML("f", []byte("vcenter:\n  10.0.0.1:\n"+configtest.AnAccount), ref)
-		if _, mistakes := errors.AsType[config.Errors](err); w != nil || err == nil || mistakes || err.Error() != ref.Check().Error() {
+		if _, configErrs := errors.AsType[config.Errors](err); w != nil || err == nil || configErrs || err.Error() != ref.Check().Error() {
 			t.Errorf("%v: got %v and error %v", ref, w, err)
 		}
 	}

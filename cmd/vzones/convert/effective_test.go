@@ -190,7 +190,7 @@ func TestEffectiveNamesAnyFile(t *testing.T) {
 	}
 }
 
-func TestWritersRefuseMistakes(t *testing.T) {
+func TestWritersRejectErrors(t *testing.T) {
 	data := []byte("vcenter:\n  10.0.0.1:\n    prot: 1\n")
 	_, parse := load.Parse("f", data)
 	for name, write := range map[string]func() (*Written, error){

@@ -29,7 +29,7 @@ func FuzzWrite(f *testing.F) {
 			t.Fatal(err)
 		}
 		converted, err := ToYAML("f", data, aRef)
-		if _, mistakes := errors.AsType[config.Errors](err); err != nil && !mistakes {
+		if _, configErrs := errors.AsType[config.Errors](err); err != nil && !configErrs {
 			t.Fatal(err)
 		}
 		checkWritten(t, data, effective, want)

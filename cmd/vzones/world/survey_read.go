@@ -170,18 +170,18 @@ const overallStatus = "overallStatus"
 // confirm asks the inventory about objects for which the tagging service returns 403. It returns 403 for
 // a missing privilege and also for objects that were just created or deleted. Deleted objects are
 // removed from the tree. If the inventory does not answer, the original errors stay.
-func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectReference) {
-	if len(refused) == 0 {
+func (r *surveyor) confirm(ctx context.Context, rejected []types.ManagedObjectReference) {
+	if len(rejected) == 0 {
 		return
 	}
 	spec := types.PropertyFilterSpec{
 		PropSet:                       []types.PropertySpec{{Type: "ManagedEntity", PathSet: []string{overallStatus}}},
 		ReportMissingObjectsInResults: types.NewBool(true),
 	}
-	for _, ref := range refused {
+	for _, ref := range rejected {
 		spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: ref})
 	}
-	confirmed := make(map[types.ManagedObjectReference]error, len(refused))
+	confirmed := make(map[types.ManagedObjectReference]error, len(rejected))
 	err := r.session.Retrieve(ctx, spec, func(o *types.ObjectContent) {
 		confirmed[o.Obj] = tags.ErrDeleted
 		if slices.ContainsFunc(o.MissingSet, func(p types.MissingProperty) bool { return p.Path == overallStatus }) {
@@ -192,7 +192,7 @@ func (r *surveyor) confirm(ctx context.Context, refused []types.ManagedObjectRef
 		return
 	}
 	r.confirmed = confirmed
-	for _, ref := range refused {
+	for _, ref := range rejected {
 		if confirmed[ref] == nil {
 			r.tree.Remove(ref)
 		}

@@ -111,7 +111,7 @@ func TestSurveyWithMissingPermissions(t *testing.T) {
 }
 
 // The tagging service returns 403 both without a privilege and for unknown objects.
-func TestSurveyOfObjectsThatTheTaggingServiceRefuses(t *testing.T) {
+func TestSurveyOfObjectsThatTheTaggingServiceRejects(t *testing.T) {
 	t.Parallel()
 	w := surveyed(t, settings)
 	east := w.sim.VCenter("east")

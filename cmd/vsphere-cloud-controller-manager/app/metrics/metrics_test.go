@@ -213,7 +213,7 @@ func TestObserver(t *testing.T) {
 // TestStates: each state of a vCenter, at the time of the scrape.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		refused := errors.New("vCenter: connection refused")
+		rejected := errors.New("vCenter: connection refused")
 		now := time.Now()
 		id := func(n int) inventory.UUID {
 			u, err := inventory.ParseUUID(fmt.Sprintf("42000000-0000-0000-0000-%012d", n))
@@ -237,9 +237,9 @@ func TestStates(t *testing.T) {
 			{State: inventory.State{VCenter: "refusing", Err: fmt.Errorf("logging in: %w", session.ErrRejected)}, Rejected: true},
 			{State: inventory.State{VCenter: "other", Err: fmt.Errorf("connecting: %w", &session.UntrustedError{Certificate: &x509.Certificate{}})}, Tags: vcenter.TagsRead},
 			{State: inventory.State{VCenter: "well", Snapshot: snapshot(nil), LastContact: now.Add(-20 * time.Second)}, Tags: vcenter.TagsRead, CertificateEnds: time.Unix(2e9, 0)},
-			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(refused), LastContact: now}, Tags: vcenter.TagsFailed, CredentialsErr: refused},
+			{State: inventory.State{VCenter: "partial", Snapshot: snapshot(rejected), LastContact: now}, Tags: vcenter.TagsFailed, CredentialsErr: rejected},
 			// The tagging API rejected a login before the vCenter failed.
-			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: refused}, Tags: vcenter.TagsRead, Rejected: true},
+			{State: inventory.State{VCenter: "lost", Snapshot: snapshot(nil), LastContact: now.Add(-time.Hour), Err: rejected}, Tags: vcenter.TagsRead, Rejected: true},
 		}
 		r := metrics.NewKubeRegistry()
 		counts := map[string]int{"placed": 7, "unknown": 0}

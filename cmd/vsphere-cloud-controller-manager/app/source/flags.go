@@ -23,7 +23,7 @@ type Flags struct {
 	LoginTimeout   time.Duration
 	ConfigSecret   string
 	NodeLabels     []string
-	AbsenceHold    time.Duration
+	DeletionHold   time.Duration
 }
 
 // Sets returns the flags for the framework's command.
@@ -45,7 +45,7 @@ func (f *Flags) Sets() cliflag.NamedFlagSets {
 	set.DurationVar(&f.LoginTimeout, "login-timeout", 90*time.Second,
 		"Timeout of a login to a vCenter, which may have to query a directory. All other requests have 15s. "+
 			"At least 1s. A login that times out is retried after minutes, since it may leave a session in the vCenter.")
-	set.DurationVar(&f.AbsenceHold, "deletion-hold", 5*time.Minute,
+	set.DurationVar(&f.DeletionHold, "deletion-hold", 5*time.Minute,
 		"How long a vCenter must be read without interruption, after an outage or a new login, before the Node of a VM that it lacks is deleted. "+
 			"For a VM that this process has never seen, the time also starts at the first read. "+
 			"Deletion also waits until each host was connected at some time, for up to twelve times as long. 0 disables both.")
