@@ -74,7 +74,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 }
 
 // TestExamplesAreRead: YAML and INI in the reference are configuration files without
-// mistakes and warnings, or the next block of text is what is said of it.
+// errors and warnings, or the next block of text is what is said of it.
 func TestExamplesAreRead(t *testing.T) {
 	all := fixture.Blocks(read(t, "reference/configuration.md"))
 	good := 0

@@ -348,7 +348,7 @@ func TestNamesThatAreOld(t *testing.T) {
 	}
 }
 
-// TestAVMIsSeenWhileItsNodeJoins: if the VM is destroyed right afterwards, --absence-hold does not keep the Node.
+// TestAVMIsSeenWhileItsNodeJoins: if the VM is destroyed right afterwards, --deletion-hold does not keep the Node.
 func TestAVMIsSeenWhileItsNodeJoins(t *testing.T) {
 	node := aNode("node-1", withSystemUUID(uuidA))
 	for name, c := range map[string]struct {

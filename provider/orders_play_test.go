@@ -30,7 +30,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// deletionHold is --absence-hold.
+// deletionHold is --deletion-hold.
 const deletionHold = 20 * time.Second
 
 // waitFor is the time that a Fleet waits for a silent vCenter.

@@ -226,20 +226,20 @@ func TestReference(t *testing.T) {
 // A failure takes precedence over findings, and warnings do not change the status.
 func TestStatuses(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"right.yaml": aYAML, "mistake.yaml": "vcentre:\n", "idle.conf": "[Disk]\n" + anINI} {
+	for name, text := range map[string]string{"right.yaml": aYAML, "invalid.yaml": "vcentre:\n", "idle.conf": "[Disk]\n" + anINI} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for args, want := range map[string]int{
 		"check --offline right.yaml idle.conf":                   success,
-		"check --offline mistake.yaml right.yaml":                findings,
-		"check --offline " + noFile + " mistake.yaml":            failure,
-		"check --offline mistake.yaml " + noFile + " right.yaml": failure,
+		"check --offline invalid.yaml right.yaml":                findings,
+		"check --offline " + noFile + " invalid.yaml":            failure,
+		"check --offline invalid.yaml " + noFile + " right.yaml": failure,
 		"convert --effective idle.conf":                          success,
-		"convert --effective mistake.yaml":                       findings,
+		"convert --effective invalid.yaml":                       findings,
 		"convert idle.conf":                                      success,
-		"convert mistake.yaml":                                   findings,
+		"convert invalid.yaml":                                   findings,
 		"convert":                                                failure,
 		"--help":                                                 success,
 		"convert --help":                                         success,
@@ -254,7 +254,7 @@ func TestStatuses(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"vsphere.yaml": aYAML, "mistake.yaml": "vcentre:\n"} {
+	for name, text := range map[string]string{"vsphere.yaml": aYAML, "invalid.yaml": "vcentre:\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func TestFaults(t *testing.T) {
 		{args: "convert vsphere.yaml --secret -", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --secret vsphere.yaml", want: "file exists"},
 		{args: "convert vsphere.yaml --secret no/such/folder", want: "no such file or directory"},
-		{args: "check --offline mistake.yaml", want: "writing to standard output: full"},
+		{args: "check --offline invalid.yaml", want: "writing to standard output: full"},
 		{args: "check --offline - -", stdin: strings.NewReader(aYAML), want: "standard input (-) is given twice"},
 		{args: "convert vsphere.yaml --secret s.yaml", want: "writing to standard output: full"},
 		{args: "convert vsphere.yaml --namespace A.b", want: `"A.b" is not a valid name of a namespace`},

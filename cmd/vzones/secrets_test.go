@@ -66,6 +66,6 @@ func TestErrorsShowNoPassword(t *testing.T) {
 		}
 	}
 	if count < 1000/sample {
-		t.Errorf("only %d mistakes", count)
+		t.Errorf("only %d errors", count)
 	}
 }

@@ -15,7 +15,7 @@ var costly = map[string]func(n int) string{
 	"unclosed bracket, many lines": turns("vcenter: [\n", "  aaaa: bbbbbbbbbbbbbbbbbbbbbbbb,\n"),
 	"unclosed bracket, long lines": turns("vcenter: [\n", "  "+strings.Repeat("aaaa, ", 170)+"\n"),
 	"unclosed quote":               turns("vcenter:\n  a: \"\n", "  bbbbbbbbbbbbbbbbbbbbbbbb\n"),
-	"mistake in the last line":     turns("vcenter:\n", "- bbbbbbbbbbbbbbbbbbbbbbbb\n", " x: [}\n"),
+	"error in the last line":       turns("vcenter:\n", "- bbbbbbbbbbbbbbbbbbbbbbbb\n", " x: [}\n"),
 	"deep brackets":                turns("vcenter: ", "["),
 	"one long line":                turns("vcenter: ", "a"),
 	"tabs in lines":                turns("vcenter:\n", "\t\t\t\tx: 1\n"),

@@ -112,7 +112,7 @@ func TestINIIsReadAsByGCFG(t *testing.T) {
 	for _, text := range syntax {
 		checkWithGCFG(t, []byte(text))
 	}
-	for _, folder := range []string{"ini-good", "ini-mistakes"} {
+	for _, folder := range []string{"ini-good", "ini-invalid"} {
 		for _, c := range configtest.Cases(t, folder) {
 			checkWithGCFG(t, bytes.TrimPrefix(c.Data, byteOrderMark))
 		}

@@ -113,7 +113,7 @@ func TestJSONSchemaOfFiles(t *testing.T) {
 		}
 	})
 	left := beyondSchema(t)
-	configtest.Each(t, "mistakes", 200, func(t *testing.T, c configtest.Case) {
+	configtest.Each(t, "invalid", 200, func(t *testing.T, c configtest.Case) {
 		why, beyond := left[c.Name]
 		delete(left, c.Name)
 		err := schemaSays(t, s, c.Data)

@@ -25,7 +25,7 @@ import (
 // TestOutcomes compares the result of each input with its golden file: the fields that differ from
 // the default, the warnings and the errors.
 func TestOutcomes(t *testing.T) {
-	for folder, least := range map[string]int{"good": 40, "ini-good": 25, "mistakes": 200, "ini-mistakes": 70, "outcomes": 45} {
+	for folder, least := range map[string]int{"good": 40, "ini-good": 25, "invalid": 200, "ini-invalid": 70, "outcomes": 45} {
 		t.Run(folder, func(t *testing.T) {
 			configtest.Each(t, folder, least, func(t *testing.T, c configtest.Case) {
 				cfg, err := Parse(c.File, c.Data, c.Environ...)
@@ -219,7 +219,7 @@ func TestMain(m *testing.M) { os.Exit(configtest.Main(m)) }
 // FuzzParse checks the properties of any file: no panic, a Config or Errors with lines, the same result
 // each time, and no password in the output.
 func FuzzParse(f *testing.F) {
-	for _, folder := range []string{"good", "mistakes", "ini-good", "ini-mistakes", "outcomes"} {
+	for _, folder := range []string{"good", "invalid", "ini-good", "ini-invalid", "outcomes"} {
 		for _, c := range configtest.Cases(f, folder) {
 			f.Add(c.Data)
 		}

@@ -48,7 +48,7 @@ func TestRejectedBySchema(t *testing.T) {
 				t.Errorf("it is not refused for %q, but: %v", reason, err)
 			}
 			if n := strings.Count(reasons, "\n- at "); n != 1 {
-				t.Errorf("%d mistakes, not the one it is about: %v", n, err)
+				t.Errorf("%d errors, not the one it is about: %v", n, err)
 			}
 		})
 	}

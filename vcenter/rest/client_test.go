@@ -157,7 +157,7 @@ func TestErrors(t *testing.T) {
 		"no session, /api":      {`400{"error_type":"UNAUTHENTICATED"}`, 400, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 400 Bad Request"},
 		"no session, /rest":     {`400{"type":"com.vmware.vapi.std.errors.unauthenticated","value":{}}`, 400, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 400 Bad Request"},
 		"no session, inside":    {`500{"error_type":"ERROR","data":{"cause":"com.vmware.vapi.std.errors.unauthenticated"}}`, 500, rest.Unauthenticated, true, "GET /api/cis/tagging/category: 500 Internal Server Error"},
-		"a mistake":             {`400{"error_type":"INVALID_ARGUMENT"}`, 400, rest.Failed, true, "GET /api/cis/tagging/category: 400 Bad Request"},
+		"an error":              {`400{"error_type":"INVALID_ARGUMENT"}`, 400, rest.Failed, true, "GET /api/cis/tagging/category: 400 Bad Request"},
 		"no such object":        {`404{"error_type":"NOT_FOUND","messages":[{"id":"com.vmware.vdcs.x"}]}`, 404, rest.NotFound, true, "GET /api/cis/tagging/category: 404 Not Found"},
 		"not registered yet":    {`404{"error_type":"OPERATION_NOT_FOUND"}`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},
 		"no such path":          {`404{"error_type":"NOT_FOUND","messages":[{"id":"com.vmware.vapi.rest.httpNotFound"}]}`, 404, rest.NoSuchPath, true, "GET /api/cis/tagging/category: 404 Not Found"},

@@ -53,7 +53,7 @@ func TestConfigure(t *testing.T) {
 	}
 	var configErrs config.Errors
 	if err := d.configure(t.Context(), "vsphere", bad); !errors.As(err, &configErrs) {
-		t.Errorf("the mistakes cannot be distinguished from other errors: %v", err)
+		t.Errorf("the errors cannot be distinguished from other errors: %v", err)
 	}
 	if d.cfg == nil || d.cfg.File != good {
 		t.Error("a mistaken file took the place of a good one")

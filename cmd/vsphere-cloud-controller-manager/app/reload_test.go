@@ -90,7 +90,7 @@ func TestReload(t *testing.T) {
 	changed := strings.Replace(twoVCenters, "k8s-zone", "room", 1)
 	step("a label", changed, 1, "1 applied, 0 refused, last 1", "Normal ConfigurationApplied", "label topology.kubernetes.io/zone from tag k8s-zone to tag room")
 	broken := strings.Replace(changed, "server: vc-west", "sever: vc-west", 1)
-	step("a mistake", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
+	step("an error", broken, 1, "1 applied, 1 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:4: vcenter.west.sever", "stays in force")
 	step("another", broken+"no: yes\n", 1, "1 applied, 2 refused, last 0", "Warning ConfigurationRejected", "vsphere.yaml:6: no")
 	step("back", changed, 1, "2 applied, 2 refused, last 1", "Normal ConfigurationApplied", "reverted")
 	alone := strings.Replace(changed, "  west: {server: vc-west", "  north: {server: vc-north", 1)

@@ -82,7 +82,7 @@ func TestConfigurationInASecret(t *testing.T) {
 		"not that key":      {map[string][]byte{"a": good}, "ns/s:b", `no key "b"`},
 		"no key":            {nil, "ns/s", "keys []"},
 		"another Secret":    {nil, "ns/other", "no such Secret"},
-		"a mistake":         {map[string][]byte{csiKey: []byte("[VirtualCenter \"vc.example.com\"]\nuser = u\n")}, "ns/s", "Secret ns/s csi-vsphere.conf:2: [VirtualCenter \"vc.example.com\"] user"},
+		"an error":          {map[string][]byte{csiKey: []byte("[VirtualCenter \"vc.example.com\"]\nuser = u\n")}, "ns/s", "Secret ns/s csi-vsphere.conf:2: [VirtualCenter \"vc.example.com\"] user"},
 		"nothing under it":  {map[string][]byte{csiKey: {}}, "ns/s", "csi-vsphere.conf:1: the file is empty"},
 		"an unknown format": {map[string][]byte{csiKey: []byte("hello")}, "ns/s", "csi-vsphere.conf:1"},
 	} {
