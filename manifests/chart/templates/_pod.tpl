@@ -102,9 +102,10 @@ httpGet: {scheme: HTTPS, {{ if .root.Values.hostNetwork }}host: 127.0.0.1, {{ en
 {{- end -}}
 
 {{- define "vzones.affinity" -}}
-{{- if .Values.affinity -}}
-{{- toYaml .Values.affinity -}}
-{{- else if eq .Values.workload.kind "Deployment" -}}
+{{- with .Values.affinity }}
+{{- toYaml . }}
+{{- end }}
+{{- if and (eq .Values.workload.kind "Deployment") (not (dig "podAntiAffinity" "" (.Values.affinity | default dict))) }}
 podAntiAffinity:
   preferredDuringSchedulingIgnoredDuringExecution:
   - weight: 100
@@ -114,6 +115,31 @@ podAntiAffinity:
         matchLabels:
           name: {{ include "vzones.fullname" . | toYaml }}
 {{- end -}}
+{{- end -}}
+
+{{- define "vzones.tolerations" -}}
+{{- if not .Values.kubeconfig.secretName }}
+# The Nodes of a new cluster have these taints until the daemon has initialized them.
+- key: node.cloudprovider.kubernetes.io/uninitialized
+  operator: Exists
+  effect: NoSchedule
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+  effect: NoSchedule
+- key: node-role.kubernetes.io/master
+  operator: Exists
+  effect: NoSchedule
+- key: node.kubernetes.io/not-ready
+  operator: Exists
+- key: node.kubernetes.io/unreachable
+  operator: Exists
+- key: node.kubernetes.io/network-unavailable
+  operator: Exists
+  effect: NoSchedule
+{{- end }}
+{{- with .Values.tolerations }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "vzones.volumeMounts" -}}
@@ -188,13 +214,13 @@ dnsPolicy: {{ .Values.dnsPolicy }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with include "vzones.affinity" . }}
+{{- with include "vzones.affinity" . | trim }}
 affinity:
   {{- . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
+{{- with include "vzones.tolerations" . | trim }}
 tolerations:
-{{ toYaml . }}
+{{ . }}
 {{- end }}
 terminationGracePeriodSeconds: {{ .Values.workload.terminationGracePeriodSeconds }}
 {{- with .Values.podSecurityContext }}
