@@ -2,20 +2,25 @@ package quote
 
 import "strings"
 
-// Nearest returns the known key that is closest to an unknown key, or "" if none is near.
+// Nearest returns the known key that is closest to an unknown key, or "" if none is near. An abbreviation is as close as
+// a key with one typo; of two equally close keys, the one with fewer edits is returned.
 func Nearest(unknown string, known []string) string {
 	want := Folded(unknown)
 	best := ""
 	bestDistance := len(want)
+	bestEdits := len(want)
 	for _, key := range known {
 		have := Folded(key)
-		distance := editDistance(want, have)
+		edits := editDistance(want, have)
+		distance := edits
 		if abbreviates(want, have) {
 			distance = min(distance, 1)
 		}
-		if distance <= tolerance(have) && distance < bestDistance {
+		isCloser := distance < bestDistance || distance == bestDistance && edits < bestEdits
+		if distance <= tolerance(have) && isCloser {
 			best = key
 			bestDistance = distance
+			bestEdits = edits
 		}
 	}
 	return best

@@ -15,3 +15,19 @@ func TestEditDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	keys := []string{"secretName", "secretNamespace", "server", "port"}
+	for unknown, want := range map[string]string{
+		"secretNamepace": "secretNamespace",
+		"secretname":     "secretName",
+		"secret-nam":     "secretName",
+		"secretNames":    "secretName",
+		"prot":           "port",
+		"user":           "",
+	} {
+		if got := Nearest(unknown, keys); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", unknown, got, want)
+		}
+	}
+}
