@@ -31,7 +31,7 @@ type side struct {
 	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
-	// current is the former address if it is open, else the Node's current address, or the zero Addr.
+	// current is the former address if it is a candidate, else the Node's current address, or the zero Addr.
 	current    netip.Addr
 	candidates []*Result
 	claimed    []*Result

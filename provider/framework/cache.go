@@ -168,7 +168,7 @@ func (s *announcing) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o 
 	return s.SharedIndexInformer.AddEventHandlerWithOptions(s.register(h), o)
 }
 
-// register registers a handler for Announce, and returns it without changes of uninitialized Nodes.
+// register adds a handler for Announce, and returns a handler that ignores changes of uninitialized Nodes.
 func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	s.cache.mu.Lock()
 	s.cache.handlers = append(s.cache.handlers[:len(s.cache.handlers):len(s.cache.handlers)], h)

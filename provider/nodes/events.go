@@ -151,9 +151,9 @@ func (r *nodeRecord) reportedReadiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// emitConflicts reports each conflict, and its end if everything behind its labels was read; only the last
-// conflict's end has an Event. Unreadable objects are reported on the daemon's Pod, because they concern many
-// Nodes.
+// emitConflicts emits an Event about each conflict, and about the end of the last conflict. A conflict has
+// ended only if the values of all its labels are known. Unreadable objects are reported on the daemon's Pod,
+// because they concern many Nodes.
 func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}
@@ -203,7 +203,8 @@ func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// firstAddressesTime is without Events, because the framework writes addresses after it has removed the taint.
+// During firstAddressesTime after the initialization, new addresses cause no Event, because the framework
+// writes addresses after it has removed the taint.
 const firstAddressesTime = time.Minute
 
 func addressChanges(old, current []v1.NodeAddress) string {

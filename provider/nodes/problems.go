@@ -31,7 +31,7 @@ const (
 	aboutLeftOut = "left out"
 	aboutDrift   = "drift"
 	aboutType    = "type"
-	// aboutLabel: an unknown label that is optional or already set.
+	// aboutLabel: the value of a label is unknown, but the label is optional or already set.
 	aboutLabel    = "label"
 	aboutConflict = "conflict "
 )
@@ -43,7 +43,8 @@ const (
 	runningBeforeEvent = 30 * time.Second
 	// unplacedBeforeEvent is shorter, because after a move only tags have to be read.
 	unplacedBeforeEvent = 10 * time.Second
-	// mostLabels limits the labels in the annotation, which a kubelet can write.
+	// mostLabels is the maximum number of labels in an Event. A kubelet can list any number of labels in the
+	// annotation nodeinfo.KeyLabels.
 	mostLabels = 10
 )
 
@@ -71,7 +72,7 @@ const (
 	resolved
 	// dropped: no problem, and no Event about its end.
 	dropped
-	// interrupted: no problem for now. The next must last for its whole time.
+	// interrupted: no problem for now. The eventDelay of the next problem starts anew.
 	interrupted
 )
 

@@ -25,17 +25,17 @@ const (
 	busyDelay        = time.Second
 	// conflictDelay does not grow, because a frequent writer would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// repeatDelay precedes an equal patch. Usually the informer shows the first patch before.
+	// repeatDelay precedes an equal patch. By then, the informer usually shows the result of the first.
 	repeatDelay = 30 * time.Second
 )
 
 var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Steps: 11, Cap: 5 * time.Minute}
 
 type patch struct {
-	// body contains the UID, so that no other Node of that name is patched.
 	description string
 	kind        types.PatchType
-	body        map[string]any
+	// body contains the UID, so that no other Node of that name is patched.
+	body map[string]any
 	// content is equal for equal patches; the encoded body by default.
 	content      string
 	subresources []string
@@ -59,7 +59,7 @@ type writer struct {
 	requests sync.WaitGroup
 }
 
-// annotate writes the VM's location, and KeyInitialized once the Node is its only Node.
+// annotate writes the VM's location, and KeyInitialized once the Node is known to be the VM's only Node.
 func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	metadata := map[string]any{"uid": n.UID}
 	if len(r.decision.Annotations) > 0 {

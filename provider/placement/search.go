@@ -22,8 +22,8 @@ const (
 	searchesAtOnce    = 4
 	searchesPerSecond = 10
 	searchTimeout     = time.Minute
-	// confirmationLasts limits the age of a search when a Node is deleted. The framework asks every five
-	// seconds; after repeatAfter that starts the next search.
+	// confirmationLasts limits the age of a search when a Node is deleted. The framework checks an absent VM
+	// every five seconds, and its first check after repeatAfter starts the next search.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
 	// outsideTimeout and outsideLasts are for searches outside the configured datacenters. Their results are valid for
@@ -49,7 +49,8 @@ type SearchedFleet interface {
 	// ConfirmAbsent returns nil if every vCenter answered and none has the VM, and topology.ErrUnknown
 	// unless the VM was found.
 	ConfirmAbsent(context.Context, inventory.Identity) error
-	// SearchOutside returns inventory.ErrOutside if a VM is in no configured datacenter. Nil proves nothing.
+	// SearchOutside returns inventory.ErrOutside if it finds the VM outside the configured datacenters. Nil
+	// proves nothing.
 	SearchOutside(context.Context, inventory.Identity) error
 	// Generation changes with the set of vCenters.
 	Generation() uint64
@@ -89,8 +90,8 @@ type search struct {
 	retries    wait.Backoff
 }
 
-// ask returns nil if a recent search confirmed the absence, and otherwise starts a search if one is due. If
-// repeat is false, it searches once.
+// ask returns nil if a recent search confirmed the absence. Whatever it returns, it starts a search if one
+// is due. If repeat is false, it searches once.
 func (c *confirmer) ask(node *v1.Node, outside bool, id inventory.Identity, repeat bool) error {
 	c.memories.Lock()
 	defer c.memories.Unlock()

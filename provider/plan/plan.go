@@ -20,7 +20,7 @@ import (
 type Difference struct {
 	Label      string
 	Have, Want string
-	// Missing means that the label or its twin is missing, and the other is not wrong.
+	// Missing means that the stable or beta key of the label is missing, and no existing key has a wrong value.
 	Missing bool
 	Source  string
 	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value only fills a missing label.
@@ -343,7 +343,7 @@ func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Diff
 type Policy struct{ *config.Topology }
 
 // IsRemovable reports whether vzones may remove a label. Volumes are bound to region and zone. Other
-// reserved labels stay, since a kubelet may write the annotation, but not the labels.
+// reserved labels stay, because a kubelet could list them in the annotation, but may not remove them itself.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // ownedBy returns the existing labels that vzones wrote to a Node.
@@ -358,7 +358,8 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(owned)
 }
 
-// OwnedAnnotation returns the annotation nodeinfo.KeyLabels of a Node with given labels.
+// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node to which vzones now writes the given
+// labels.
 func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {

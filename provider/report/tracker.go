@@ -22,7 +22,7 @@ const (
 	// repeatMin and repeatMax are below the hour after which API servers forget an Event, by default.
 	repeatMin = 50 * time.Minute
 	repeatMax = 55 * time.Minute
-	// otherCause limits Events about different causes, which may alternate.
+	// otherCause is the minimum interval of Events about different causes, which may alternate.
 	otherCause = 5 * time.Minute
 )
 
@@ -77,8 +77,8 @@ func (t *Tracker) LastRecorded() (p Problem, current bool) {
 	return t.last, !t.lastAt.IsZero() && !t.since.IsZero() && t.last.Key == t.current.Key && t.last.Cause == t.current.Cause
 }
 
-// End records that there is no problem. If it returns true, the caller records the end of the problem in
-// the last Event, and clears the tracker.
+// End records that there is no problem. If it returns true, the caller emits an Event about the end of the
+// last reported problem, and clears the tracker.
 func (t *Tracker) End() bool {
 	t.current = Problem{}
 	t.since = time.Time{}

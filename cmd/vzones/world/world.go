@@ -180,8 +180,8 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	}()
 }
 
-// Statements returns the references of Nodes to their VMs. It skips foreign Nodes and Nodes without a
-// reference.
+// Statements returns the identities that Nodes report. It skips foreign Nodes and Nodes without a valid
+// identity.
 func (w *World) Statements(nodes []*v1.Node) []inventory.Identity { return statements(w.Placer, nodes) }
 
 func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
@@ -211,7 +211,7 @@ func (w *World) FollowAlso(ctx context.Context, ids []inventory.Identity) error 
 }
 
 // detailsTimeout limits waiting for further details of VMs after everything else was read. The account
-// may not be allowed to watch some VMs, and thousands of VMs take a while to start.
+// may not be allowed to watch some VMs, and watching thousands of VMs takes a while to begin.
 func (w *World) detailsTimeout() time.Duration { return max(10*time.Second, w.timeout/3) }
 
 // await waits until each vCenter was read or has failed. At the deadline the remaining vCenters fail.
