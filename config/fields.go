@@ -191,7 +191,7 @@ var Fields = []Field{
 		Doc: "The password, taken literally: digits need no quotes. A space followed by `#` ends an unquoted password and gives a [warning](#warnings)."},
 	{In: SectionBoth, Key: "server", Kind: KindServer, Env: "VSPHERE_VCENTER", Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Server },
-		Doc: "The IP address or host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name of at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry has the name or the address of `global.server`, then `global.server` defines an additional vCenter with the address as its name."},
+		Doc: "The IP address or host name, without a port or a scheme. An entry may omit it if the entry's name is an IP address or a full host name of at most 253 bytes. A host name with a `_` gives a [warning](#warnings). If no entry has `global.server` as its name or as its `server`, then `global.server` defines an additional vCenter whose name is that address."},
 	{In: SectionBoth, Key: "port", Kind: KindInt, Inherited: true, Env: "VSPHERE_VCENTER_PORT", Default: DefaultPort, Noun: "port", Min: 1, Max: 65535, Effect: EffectAddress,
 		Ref: func(_ *Config, v *VCenter) any { return &v.Port },
 		Doc: "The HTTPS port, 1 to 65535."},
@@ -310,7 +310,7 @@ var Fields = []Field{
 		Doc: "Whether vzones never deletes a Node, even if its VM is certainly gone."},
 	{In: SectionNodes, Key: "matchByName", Kind: KindBool, YAMLOnly: true, Default: true,
 		Ref: func(c *Config, _ *VCenter) any { return &c.MatchByName },
-		Doc: "Whether vzones finds the VM of a Node without a usable system UUID and provider ID [by the Node's name](node.md#which-vm). Set it to `false` if a vCenter contains VMs that other people control: if the name or guest host name of such a VM is the Node's name, the Node permanently gets the zone, addresses and provider ID of that VM. [`vzones check`](findings.md#vz162) names the Nodes."},
+		Doc: "Whether vzones searches [by name](node.md#which-vm) for the VM of a Node that has neither a usable system UUID nor a provider ID. Set it to `false` if a vCenter contains VMs that other people control: if the name or guest host name of such a VM is the Node's name, the Node permanently gets the zone, addresses and provider ID of that VM. [`vzones check`](findings.md#vz162) names the Nodes."},
 }
 
 // Has reports whether e contains one of the effects.

@@ -207,7 +207,11 @@ func TestReference(t *testing.T) {
 				own.AddFlag(f)
 			}
 		})
-		fmt.Fprintf(&b, "\n## `%s`\n\n```text\n%s\n", cmd.CommandPath(), cmd.Long)
+		fmt.Fprintf(&b, "\n## `%s`\n\n```text\n", cmd.CommandPath())
+		if cmd.Runnable() {
+			fmt.Fprintf(&b, "Usage: %s\n\n", cmd.UseLine())
+		}
+		b.WriteString(cmd.Long + "\n")
 		if usage := own.FlagUsages(); usage != "" {
 			b.WriteString("\n" + usage)
 		}

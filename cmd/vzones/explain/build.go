@@ -301,7 +301,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 			current = label.Difference.Have // Either the stable or the beta label differs.
 		}
 		if key != plan.LabelType && label.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
-			label.Undecided = "the Node has no place: see the problems"
+			label.Undecided = "the Node has no placement: see the problems"
 		}
 		text := "expected " + quote.Value(label.Place)
 		color := cli.Color("")

@@ -30,7 +30,7 @@ For the UUID of a VM without a Node, explain shows what a new Node on the VM wou
 Explaining a finding by its ID, such as VZ105, needs no connection.
 
 The exit status is 1 if the Node stays uninitialized, its VM or addresses are uncertain,
-its labels differ from its place, or vzones would delete it.`,
+its labels differ from its placement, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml

@@ -88,12 +88,12 @@ var kinds = [...]struct {
 	class, sign, title string
 }{
 	unread:        {check.Error, "bad", "✕", "vCenters that could not be read"},
-	unplaced:      {check.Error, "bad", "✕", "Nodes without a place"},
+	unplaced:      {check.Error, "bad", "✕", "Nodes without a placement"},
 	incomplete:    {check.Warning, "warn", "!", "vCenters that were only partially read"},
 	drift:         {check.Warning, "drift", "≠", "Nodes whose labels differ"},
 	problem:       {check.Warning, "warn", "!", "Nodes with other problems"},
 	untagged:      {check.Warning, "warn", "!", "hosts and clusters without region or zone"},
-	undecided:     {check.Warning, "warn", "!", "hosts and clusters whose place is unknown"},
+	undecided:     {check.Warning, "warn", "!", "hosts and clusters whose region or zone is unknown"},
 	off:           {check.Info, "off", "○", "Nodes whose VM is off"},
 	uninitialized: {check.Info, "waits", "…", "Nodes that are not initialized"},
 }

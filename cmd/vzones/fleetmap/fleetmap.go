@@ -31,14 +31,15 @@ func Command(t *cli.Tool) *cobra.Command {
 		Use:   "map",
 		Short: "Show regions, zones, clusters, hosts and Nodes",
 		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks vCenters that could not be
-read, hosts without a zone, and Nodes that have no place, are uninitialized, have labels
-that differ from their place, or have a VM that is off.
+read, hosts without a zone, and Nodes that have no placement, are uninitialized, have
+labels that differ from their placement, or have a VM that is off.
 
 -o html writes a single page without scripts and external resources. It contains the names
 of your VMs and hosts. A host appears in the zone that the tags and names above it
-determine, and a Node in its own zone. Without a kubeconfig, the map shows no Nodes.
+determine, and a Node in the zone of its placement, which can differ from the host's.
+Without a kubeconfig, the map shows no Nodes.
 
-The exit status is 1 if a vCenter could not be read, or if a Node has no place.`,
+The exit status is 1 if a vCenter could not be read, or if a Node has no placement.`,
 		Example: `  vzones map -c vsphere.yaml
   vzones map -c vsphere.yaml --all
   vzones map -c vsphere.yaml -o html > map.html`,

@@ -126,7 +126,7 @@ func (r *reader) node(l *world.Look) {
 	why := quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
 	if m == nil || lacks(topology.LabelRegion) || lacks(topology.LabelZone) {
-		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "its place is unknown"))}
+		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "its placement is unknown"))}
 		return
 	}
 	n.VM = quote.Name(m.Ref.Located(m.InventoryPath))

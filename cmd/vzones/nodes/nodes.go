@@ -20,16 +20,18 @@ func Command(t *cli.Tool) *cobra.Command {
 	var format cli.Format
 	cmd := &cobra.Command{
 		Use:   "nodes [NODE…]",
-		Short: "Show the place of each Node, and whether its labels match",
-		Long: `Show the place of each Node: vCenter, datacenter, cluster and host, and the region, zone
-and further labels of that place. Also show addresses and problems.
+		Short: "Show where each Node is placed, and whether its labels match",
+		Long: `Show where each Node's VM is (vCenter, datacenter, cluster and host), and the Node's
+placement: the region, zone and further labels that the Node should have. Also show
+addresses and problems.
 
 STATUS is Placed if there is no problem, Unmanaged if vzones does not manage the Node, and
 NotInitialized if nothing is missing but the Node still has the taint. Otherwise it is the
-reason of the Event about the Node. If the place of a Node is unknown, VCENTER is the
-vCenter of its last place. -o wide shows the problem.
+reason of the Event about the Node. If its placement is unknown, VCENTER is the vCenter
+where its VM was last found. -o wide shows the problem.
 
-The exit status is 1 if a Node has a problem, or if its labels differ from its place.`,
+The exit status is 1 if a Node has a problem, or if its labels differ from its
+placement.`,
 		Example: `  vzones nodes
   vzones nodes node-1 -o wide
   vzones nodes -l topology.kubernetes.io/zone=a

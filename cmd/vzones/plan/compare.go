@@ -159,9 +159,9 @@ func labelChange(kind, label string, newLabel world.Label, t *config.Topology, l
 	case newLabel.Undecided != "":
 		c.Text = "the label stays: its value is undecided"
 	case !isPlaced(l):
-		c.Text = "the label stays: the Node has no place"
+		c.Text = "the label stays: the Node has no placement"
 	default:
-		c.Text = "the label matches the place"
+		c.Text = "the label matches the placement"
 	}
 	return c
 }

@@ -46,8 +46,8 @@ OBJECT is the inventory path of an object above a Node's VM, such as
 VCENTER:OBJECT. The tag replaces the object's tags of the category. Without NAME, the
 object has no tag of the category.
 
-NOW is the Node's value, THEN is the value of its place, and DAEMON is the daemon's
-action. Annotations and the condition of vzones are not listed.
+NOW is the Node's current value, THEN is the value of its placement after the change, and
+DAEMON is the daemon's action. Annotations and the condition of vzones are not listed.
 
 The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be read.`,
 		Example: `  vzones plan -c vsphere.yaml
