@@ -44,7 +44,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	if want := slices.Sorted(slices.Values(report.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}
-	if want := slices.Sorted(slices.Values(controller.LabelEventReasons())); !slices.Equal(topology, want) {
+	if want := slices.Sorted(slices.Values(controller.InitializedEventReasons())); !slices.Equal(topology, want) {
 		t.Errorf("of the topology controller the reference has %v, the code %v", topology, want)
 	}
 	got := slices.Compact(slices.Sorted(slices.Values(slices.Concat(nodes, topology, pod)))) // a reason may be in two tables

@@ -203,9 +203,9 @@ func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// During firstAddressesTime after the initialization, new addresses cause no Event, because the framework
+// During addressGracePeriod after the initialization, new addresses cause no Event, because the framework
 // writes addresses after it has removed the taint.
-const firstAddressesTime = time.Minute
+const addressGracePeriod = time.Minute
 
 func addressChanges(old, current []v1.NodeAddress) string {
 	list := func(addrs []v1.NodeAddress, kind v1.NodeAddressType) string {
@@ -246,7 +246,7 @@ func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 	return isNew && !slices.ContainsFunc(old, func(a v1.NodeAddress) bool { return isIP(a) && !slices.Contains(current, a) })
 }
 
-// LabelEventReasons returns the reasons of Events about initialized Nodes.
-func LabelEventReasons() []string {
+// InitializedEventReasons returns the reasons of Events about initialized Nodes.
+func InitializedEventReasons() []string {
 	return []string{reasonReaddressed, report.ReasonAddressOmitted, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

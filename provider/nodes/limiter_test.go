@@ -19,13 +19,13 @@ func TestAnOutageLeavesNoQueue(t *testing.T) {
 		w.source.place(at("r", "b", ""), nil, "west-1")
 		w.pass(time.Minute)
 		w.source.lose(names...)
-		w.pass(runningBeforeEvent + 5*time.Second)
+		w.pass(initializedEventDelay + 5*time.Second)
 		w.source.place(at("r", "a", ""), nil, names...)
 		w.source.place(topology.Placement{}, topology.ErrMissing, "west-1")
 		// Five seconds of Events about the outage, and as many about its end.
-		w.pass(unplacedBeforeEvent + 15*time.Second)
+		w.pass(unplacedEventDelay + 15*time.Second)
 		if !slices.Contains(w.events(), "west-1 TopologyMissing") {
-			t.Errorf("%d Events, and none about west-1, whose tag was taken %v ago", len(w.events()), unplacedBeforeEvent+15*time.Second)
+			t.Errorf("%d Events, and none about west-1, whose tag was taken %v ago", len(w.events()), unplacedEventDelay+15*time.Second)
 		}
 	}, nodes...)
 }

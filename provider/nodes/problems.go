@@ -37,12 +37,12 @@ const (
 )
 
 const (
-	// waitingBeforeEvent and runningBeforeEvent are the age of a problem at its first Event. Short outages of a
-	// vCenter need none.
-	waitingBeforeEvent = 10 * time.Second
-	runningBeforeEvent = 30 * time.Second
-	// unplacedBeforeEvent is shorter, because after a move only tags have to be read.
-	unplacedBeforeEvent = 10 * time.Second
+	// uninitializedEventDelay and initializedEventDelay are the age of a problem at its first Event. Short
+	// outages of a vCenter need none.
+	uninitializedEventDelay = 10 * time.Second
+	initializedEventDelay   = 30 * time.Second
+	// unplacedEventDelay is shorter, because after a move only tags have to be read.
+	unplacedEventDelay = 10 * time.Second
 	// mostLabels is the maximum number of labels in an Event. A kubelet can list any number of labels in the
 	// annotation nodeinfo.KeyLabels.
 	mostLabels = 10
@@ -103,7 +103,7 @@ func vmOf(n *v1.Node, d *placement.Decision) verdict {
 	case mayBeForeign(n, d):
 		return verdict{about: aboutVM, state: dropped}
 	default:
-		return withoutVM(n, err, runningBeforeEvent)
+		return withoutVM(n, err, initializedEventDelay)
 	}
 }
 
@@ -118,7 +118,7 @@ func withoutVM(n *v1.Node, err error, eventDelay time.Duration) verdict {
 
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeForeign(n, d) && !report.WasNeverManaged(n, d) && report.ConditionOf(n).Status != "" {
-		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.VMErr), eventDelay: runningBeforeEvent, isSilent: true}
+		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.VMErr), eventDelay: initializedEventDelay, isSilent: true}
 	}
 	return verdict{about: aboutOwner, state: dropped}
 }
@@ -190,7 +190,7 @@ func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now tim
 
 func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
-	v := verdict{about: aboutPlace, state: wrong, eventDelay: unplacedBeforeEvent}
+	v := verdict{about: aboutPlace, state: wrong, eventDelay: unplacedEventDelay}
 	switch {
 	case d.VM == nil:
 		v.state = interrupted
@@ -199,7 +199,7 @@ func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 		v.state = resolved
 		return v
 	case errors.Is(err, topology.ErrUnknown):
-		v.eventDelay = runningBeforeEvent
+		v.eventDelay = initializedEventDelay
 	}
 	v.problem = report.ProblemOf(err)
 	return v
@@ -210,7 +210,7 @@ func labelOf(d *placement.Decision) verdict {
 	if unread == nil {
 		return verdict{about: aboutLabel, state: dropped}
 	}
-	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), eventDelay: runningBeforeEvent, isSilent: true}
+	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), eventDelay: initializedEventDelay, isSilent: true}
 }
 
 func deletionOf(absent bool, err error) verdict {
@@ -224,7 +224,7 @@ func deletionOf(absent bool, err error) verdict {
 	default:
 		wrapped := fmt.Errorf("the Node is not ready but not deleted: %w", err)
 		v.state = wrong
-		v.eventDelay = runningBeforeEvent
+		v.eventDelay = initializedEventDelay
 		v.problem = report.Problem{Key: placement.KeptReasonKey(err), Reason: placement.ReasonNotDeleted, Text: report.EventText(wrapped), Detail: wrapped.Error()}
 	}
 	return v

@@ -120,7 +120,7 @@ type nodeRecord struct {
 	// isAbsent means that no snapshot has the VM.
 	isAbsent                                          bool
 	isPatching                                        bool
-	annotationPatches, labelPatches, conditionPatches patches
+	annotationPatches, labelPatches, conditionPatches patchState
 	initializedAt                                     time.Time
 }
 

@@ -83,7 +83,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 			}
 		}
 	}
-	next := c.events.emitVerdicts(ctx, n, r, withoutVM(n, err, waitingBeforeEvent))
+	next := c.events.emitVerdicts(ctx, n, r, withoutVM(n, err, uninitializedEventDelay))
 	if c.labels.Load() != nil {
 		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.reportedReadiness(aboutVM)))
 	}
@@ -112,7 +112,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRec
 	next = sooner(next, c.events.emitVerdicts(ctx, n, r, verdicts...))
 	if !mayBeForeign(n, d) {
 		c.store.Lock()
-		isNew := time.Since(r.initializedAt) < firstAddressesTime
+		isNew := time.Since(r.initializedAt) < addressGracePeriod
 		c.store.Unlock()
 		c.events.emitAddressChange(n, r, isNew)
 	}

@@ -42,7 +42,7 @@ type patch struct {
 	written      func()
 }
 
-type patches struct {
+type patchState struct {
 	slot slot
 	// content is the last patch, retryAt the earliest time of an equal patch.
 	content          string
@@ -78,7 +78,7 @@ func (w *writer) annotate(ctx context.Context, n *v1.Node, r *nodeRecord) time.D
 }
 
 // send does not wait, so that a slow API server delays no other Node. It returns 0 if the Node is requeued.
-func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patches, limiter *limiter, p patch) time.Duration {
+func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patchState, limiter *limiter, p patch) time.Duration {
 	body, err := json.Marshal(p.body)
 	if err != nil {
 		r.log(ctx).Error(err, "Cannot encode a patch of the Node", "node", klog.KObj(n))
@@ -125,7 +125,7 @@ func (w *writer) send(ctx context.Context, n *v1.Node, r *nodeRecord, sent *patc
 	return 0
 }
 
-func (p *patches) finish(content string, err error) {
+func (p *patchState) finish(content string, err error) {
 	if p.content != content {
 		p.retries = retries
 	}

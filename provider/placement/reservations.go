@@ -85,10 +85,10 @@ func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 func (p *Placer) NodeChanged(node *v1.Node) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	p.reservations.show(node)
+	p.reservations.releaseShown(node)
 }
 
-func (r *reservations) show(node *v1.Node) {
+func (r *reservations) releaseShown(node *v1.Node) {
 	k := r.memory(node.UID)
 	if k == nil {
 		return

@@ -128,8 +128,8 @@ func (c *confirmer) drop(node types.UID) {
 	}
 }
 
-// wantedBy requires the lock, and returns nil if the search was dropped.
-func (c *confirmer) wantedBy(w wanted) *search {
+// currentSearch requires the lock, and returns nil if the search was dropped.
+func (c *confirmer) currentSearch(w wanted) *search {
 	k := c.memories.ExistingMemory(w.node)
 	if k == nil {
 		return nil
@@ -169,7 +169,7 @@ func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 func (c *confirmer) dueOf(w wanted) *search {
 	c.memories.Lock()
 	defer c.memories.Unlock()
-	if s := c.wantedBy(w); s != nil && !s.due.After(time.Now()) {
+	if s := c.currentSearch(w); s != nil && !s.due.After(time.Now()) {
 		return s
 	}
 	return nil
@@ -213,7 +213,7 @@ func (c *confirmer) finish(w wanted, s *search, generation uint64, err error) bo
 	} else if !w.outside {
 		c.lastErr = nil
 	}
-	if c.wantedBy(w) != s {
+	if c.currentSearch(w) != s {
 		return false
 	}
 	s.generation = generation

@@ -69,7 +69,7 @@ func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision
 	end := since.Add(p.Settle)
 	switch {
 	case end.After(now):
-		out.await(end)
+		out.limitDue(end)
 	case p.Drift == config.DriftUpdate:
 		out.write(ActionUpdate, d)
 	}

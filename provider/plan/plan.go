@@ -87,13 +87,13 @@ func (p *Plan) Writes() bool {
 
 // RestsOnVCenter reports whether a change depends on a vCenter.
 func (p *Plan) RestsOnVCenter() bool {
-	return p.Retaint && p.taintNeedsPlacement || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != levelGone && c.Source != EachNode })
+	return p.Retaint && p.taintNeedsPlacement || slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Source != sourceConfig && c.Source != SourceNodeLabels })
 }
 
 // Sources of changes that depend on no vCenter.
 const (
-	levelGone = "the configuration"
-	EachNode  = "nodes.labels or --node-labels"
+	sourceConfig     = "the configuration"
+	SourceNodeLabels = "nodes.labels or --node-labels"
 )
 
 // For returns the plan for a Node. drifts and resized are from the previous plan.
@@ -103,7 +103,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 	labels := p.Policy.Labels()
 	for _, label := range slices.Clone(out.Owned) {
 		if !slices.Contains(labels, label) {
-			out.drop(Difference{Label: label, Have: node.Labels[label], Source: levelGone})
+			out.drop(Difference{Label: label, Have: node.Labels[label], Source: sourceConfig})
 		}
 	}
 	if placed := decision.Placement; decision.PlaceErr == nil {
@@ -129,7 +129,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 				d.Since = pairSince
 			}
 			if end := d.Since.Add(p.Settle); end.After(now) {
-				out.await(end)
+				out.limitDue(end)
 			} else {
 				settled = append(settled, d.Difference)
 			}
@@ -182,7 +182,7 @@ func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 			p.Set = map[string]string{}
 		}
 		p.Set[label] = labels[label]
-		p.Changes = append(p.Changes, Change{ActionBackfill, Difference{Label: label, Want: labels[label], Missing: true, Source: EachNode}})
+		p.Changes = append(p.Changes, Change{ActionBackfill, Difference{Label: label, Want: labels[label], Missing: true, Source: SourceNodeLabels}})
 	}
 }
 
@@ -225,7 +225,7 @@ func (d Difference) isSame(other Difference) bool {
 	return d.Label == other.Label && d.Have == other.Have && d.Want == other.Want
 }
 
-func (p *Plan) await(end time.Time) {
+func (p *Plan) limitDue(end time.Time) {
 	if p.Due.IsZero() || end.Before(p.Due) {
 		p.Due = end
 	}

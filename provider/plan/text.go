@@ -62,7 +62,7 @@ func (ch Change) Text() string {
 		return fmt.Sprintf("label %s=%s is added, according to %s", ch.Label, ch.Want, ch.Source)
 	case ch.Action == ActionUpdate:
 		return fmt.Sprintf("label %s changes from %q to %q, according to %s", ch.Label, ch.Have, ch.Want, ch.Source)
-	case ch.Source == levelGone:
+	case ch.Source == sourceConfig:
 		return fmt.Sprintf("label %s=%s, written by vzones, is removed: the configuration has no such level", ch.Label, ch.Have)
 	}
 	return fmt.Sprintf("label %s=%s, written by vzones, is removed: no rule gives it a value", ch.Label, ch.Have)

@@ -22,8 +22,8 @@ const (
 	// repeatMin and repeatMax are below the hour after which API servers forget an Event, by default.
 	repeatMin = 50 * time.Minute
 	repeatMax = 55 * time.Minute
-	// otherCause is the minimum interval of Events about different causes, which may alternate.
-	otherCause = 5 * time.Minute
+	// otherCauseInterval is the minimum interval of Events about different causes, which may alternate.
+	otherCauseInterval = 5 * time.Minute
 )
 
 // A Problem is a problem of a Node or a vCenter.
@@ -59,8 +59,8 @@ func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time)
 		return due
 	case p.Cause == t.last.Cause:
 		return t.lastAt.Add(repeat)
-	case due.Before(t.lastAt.Add(otherCause)):
-		return t.lastAt.Add(otherCause)
+	case due.Before(t.lastAt.Add(otherCauseInterval)):
+		return t.lastAt.Add(otherCauseInterval)
 	default:
 		return due
 	}

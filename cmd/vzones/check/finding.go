@@ -104,7 +104,7 @@ func Causes(findings []Finding) []Cause {
 	causes := []Cause{}
 	for _, f := range findings {
 		kind := Lookup(f.ID)
-		f.Text = f.apart(f.Text)
+		f.Text = f.withoutVCenter(f.Text)
 		k := key{f.ID, f.VCenter, cmp.Or(f.Short, f.Text), f.Advice}
 		i, exists := index[k]
 		if !exists {
@@ -134,8 +134,8 @@ func Causes(findings []Finding) []Cause {
 	return causes
 }
 
-// apart removes the finding's vCenter from a text, unless the text names another vCenter too.
-func (f *Finding) apart(text string) string {
+// withoutVCenter removes the finding's vCenter from a text, unless the text names another vCenter too.
+func (f *Finding) withoutVCenter(text string) string {
 	const separator = " of vCenter "
 	ownName := separator + strconv.Quote(f.VCenter)
 	if strings.Count(text, separator) != strings.Count(text, ownName) {

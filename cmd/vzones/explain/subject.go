@@ -46,7 +46,7 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 		}
 		related = append(related, nodesOf(w, keys)...)
 	}
-	return w.Statements(related)
+	return w.ReportedIdentities(related)
 }
 
 func parseUUID(text string) (inventory.UUID, error) {
@@ -110,7 +110,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 		}
 	}
 	rivals = slices.DeleteFunc(rivals, func(n *v1.Node) bool { return n.Name == s.node.Name })
-	return w.FollowAlso(ctx, w.Statements(rivals))
+	return w.FollowAlso(ctx, w.ReportedIdentities(rivals))
 }
 
 func candidates(w *world.World, l *world.Look) (own string, others []string) {

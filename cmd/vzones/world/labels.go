@@ -118,7 +118,7 @@ func (l *Look) Label(key string) Label {
 	}
 	if lacksNodeLabel {
 		out.Place = nodeLabel
-		out.Source = plan.EachNode
+		out.Source = plan.SourceNodeLabels
 	}
 	if m := l.Place.VM; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
 		out.Place = l.Place.InstanceType

@@ -84,7 +84,7 @@ func (c *claims) look(p *placement.Placer, n *v1.Node) *Look {
 
 func claimsIn(p *placement.Placer, cfg *config.Config, states []inventory.State, nodes []*v1.Node) claims {
 	c := claims{vms: map[topology.Ref]bool{}, states: slices.Clone(states)}
-	for _, id := range statements(p, nodes) {
+	for _, id := range reportedIdentities(p, nodes) {
 		for i := range c.states {
 			s := c.states[i].Snapshot
 			if s == nil || id.Recorded.ID == "" || !(inventory.LastSeen{VCenter: id.Recorded.VCenter, Instance: id.RecordedInstance}).IsIn(s.VCenter, s.Instance) {

@@ -166,7 +166,7 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	w.Cache = p.Store().Cache()
 	w.Checker = p.Checker()
 	if w.wanted = f.Follow; w.wanted == nil {
-		w.wanted = func(w *World) []inventory.Identity { return w.Statements(w.Nodes) }
+		w.wanted = func(w *World) []inventory.Identity { return w.ReportedIdentities(w.Nodes) }
 	}
 	fill(w.Cache, w.Nodes)
 	w.followed = w.wanted(w)
@@ -180,11 +180,13 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	}()
 }
 
-// Statements returns the identities that Nodes report. It skips foreign Nodes and Nodes without a valid
-// identity.
-func (w *World) Statements(nodes []*v1.Node) []inventory.Identity { return statements(w.Placer, nodes) }
+// ReportedIdentities returns the identities that Nodes report. It skips foreign Nodes and Nodes without a
+// valid identity.
+func (w *World) ReportedIdentities(nodes []*v1.Node) []inventory.Identity {
+	return reportedIdentities(w.Placer, nodes)
+}
 
-func statements(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
+func reportedIdentities(p *placement.Placer, nodes []*v1.Node) []inventory.Identity {
 	var identities []inventory.Identity
 	for _, n := range nodes {
 		if p.IsForeign(n) {
