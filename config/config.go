@@ -78,9 +78,9 @@ type VCenter struct {
 	Datacenters []string
 
 	// User and Password are the credentials in the file: both or neither. If a Secret or a
-	// directory is named, both come from the entry, so that no other vCenter's account is tried
-	// here. As in the CPI, a global section with both a Secret and a directory passes its account
-	// to entries without a Secret.
+	// directory is named, they are not inherited from the global section, so that no other
+	// vCenter's account is tried here. As in the CPI, a global section with both a Secret and a
+	// directory passes its account to entries without a Secret.
 	//
 	// For a login with a SAML token, User is a PEM certificate with its issuers, and Password its
 	// PEM private key.
@@ -109,10 +109,10 @@ type VCenter struct {
 }
 
 // Address returns the server and port in canonical form.
-func (v *VCenter) Address() string { return SameServer(v.Server, v.Port) }
+func (v *VCenter) Address() string { return CanonicalAddress(v.Server, v.Port) }
 
-// SameServer returns an address and port in canonical form.
-func SameServer(address string, port int) string {
+// CanonicalAddress returns an address and port in canonical form.
+func CanonicalAddress(address string, port int) string {
 	if addr, err := netip.ParseAddr(address); err == nil {
 		return netip.AddrPortFrom(addr.Unmap(), uint16(port)).String()
 	}

@@ -19,8 +19,8 @@ type Part struct {
 	Own bool
 	// Label is the label of another rule.
 	Label string
-	// Category is decided by the rule in Policy.Rules with this category, or else by the nearest
-	// tag.
+	// Category is a tag category. The part gets the value that the rule in Policy.Rules with this
+	// category decided, or else the name of the nearest tag.
 	Category  string
 	Inventory Inventory
 }
@@ -123,7 +123,8 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		quote.Name(name), strings.Join(known, ", "))
 }
 
-// Cycle returns labels each composed of the next, and the last of the first, or nil.
+// Cycle returns labels that form a cycle: each is composed of the next, and the last is composed of
+// the first. It returns nil if there is no cycle.
 func (p Policy) Cycle() []string {
 	for _, label := range p.Labels() {
 		if cycle := p.cycle([]string{label}); cycle != nil {
@@ -171,7 +172,7 @@ func (r *resolution) compose() {
 			c.label(&rules[i])
 		}
 	}
-	r.inOrder()
+	r.sortDecisions()
 }
 
 // label composes one label, after the labels that it uses.
@@ -277,7 +278,7 @@ func (c *composition) decidePart(rule Rule) (Decision, error) {
 	return single.placement.Decisions[0], nil
 }
 
-func (r *resolution) inOrder() {
+func (r *resolution) sortDecisions() {
 	labels := r.policy.Labels()
 	slices.SortStableFunc(r.placement.Decisions, func(a, b Decision) int {
 		return slices.Index(labels, a.Label) - slices.Index(labels, b.Label)

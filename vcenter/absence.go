@@ -77,7 +77,7 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 const catchUpTimeout = 10 * time.Second
 
 // catchUp waits until the snapshot includes all reported changes. A search may miss a VM whose
-// configuration is unreadable.
+// configuration is unreadable, so callers also check the snapshot.
 func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -168,7 +168,7 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 	return nil, nil
 }
 
-const disconnectedHostHolds = 12
+const disconnectedHostFactor = 12
 
 // A reading lasts from the first snapshot to the next break.
 type reading struct {
@@ -185,7 +185,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	if err := r.CheckHold(id, v.deletionHold); err != nil {
 		return err
 	}
-	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > disconnectedHostHolds*v.deletionHold {
+	if !r.MayMissVM(id) || r.hostsConnected.Load() || time.Since(r.Since) > disconnectedHostFactor*v.deletionHold {
 		return nil
 	}
 	host, err := watch.InSlot(ctx, v.slots, func() (string, error) { return watch.DisconnectedHost(ctx, s) })
@@ -194,7 +194,7 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 		return fmt.Errorf("checking whether its hosts are connected: %w", err)
 	case host != "":
 		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
-			inventory.HoldReason, quote.Plain(host), disconnectedHostHolds*v.deletionHold)
+			inventory.HoldReason, quote.Plain(host), disconnectedHostFactor*v.deletionHold)
 	}
 	r.hostsConnected.Store(true)
 	return nil

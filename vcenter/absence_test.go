@@ -129,7 +129,7 @@ func TestAbsenceIsHeld(t *testing.T) {
 	// After a break the hold applies even to a VM that the process has seen.
 	nobody = seen
 	for name, end := range map[string]func(){
-		"an outage":     func() { east.Reject(); held("it is being read"); w.do(east.Recover()) },
+		"an outage":     func() { east.Refuse(); held("it is being read"); w.do(east.Recover()) },
 		"a new session": east.EndSessions,
 		"other credentials": func() {
 			east.SetPassword("second-example")

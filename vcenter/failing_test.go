@@ -21,7 +21,7 @@ var failing = map[string]struct {
 	says  string
 }{
 	"hangs":       {func(v *fleet.VCenter) { v.Hang() }, "no answer within"},
-	"refuses":     {func(v *fleet.VCenter) { v.Reject() }, "connection refused"},
+	"refuses":     {func(v *fleet.VCenter) { v.Refuse() }, "connection refused"},
 	"drops":       {func(v *fleet.VCenter) { v.Drop() }, ""},
 	"faults":      {func(v *fleet.VCenter) { v.Fault("*", &types.RuntimeFault{}) }, ""},
 	"no password": {func(v *fleet.VCenter) { v.RejectPassword(); v.EndSessions() }, "rejected"},

@@ -85,7 +85,7 @@ func TestSearchOutside(t *testing.T) {
 	if n := w.sim.VCenter("west").Requests()["FindAllByUuid"]; n > 0 {
 		t.Errorf("%d searches in a vCenter whose index has everything", n)
 	}
-	w.sim.VCenter("east").Reject()
+	w.sim.VCenter("east").Refuse()
 	if err := w.fleet.SearchOutside(w.ctx, n3); err != nil {
 		t.Errorf("a vCenter that cannot be asked: %v", err)
 	}

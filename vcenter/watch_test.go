@@ -22,7 +22,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 	w.found(id)
 	east := w.sim.VCenter("east")
 	for i := range 5 {
-		east.Reject()
+		east.Refuse()
 		w.until("error", func(states []inventory.State) bool { return states[0].Err != nil })
 		if got := w.zone(id); got != "east/a" {
 			t.Errorf("while east refuses connections n1 is in %s", got)

@@ -123,7 +123,7 @@ func (c *fleetChecker) isGlobalSeparate(entries []*Section) bool {
 	}
 	address := func(s *Section) string {
 		port, _ := firstSet(s.V("port"), c.Global.V("port")).Data.(int)
-		return config.SameServer(s.V("server").Text, cmp.Or(port, config.DefaultPort))
+		return config.CanonicalAddress(s.V("server").Text, cmp.Or(port, config.DefaultPort))
 	}
 	for _, e := range entries {
 		if e.Name == server.Text || e.V("server").Usable() && address(e) == address(c.Global) {

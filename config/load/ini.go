@@ -40,7 +40,7 @@ type block struct {
 	isBad, isLossy bool
 }
 
-// readINI reads as much of an INI file as possible. All blocks with one header form one section.
+// readINI reads as much of an INI file as possible. Blocks with the same header form one section.
 func readINI(data []byte, p *Problems) *Section {
 	root := new(Section)
 	d := newDecoder(p, root, len(data))
@@ -255,7 +255,7 @@ func (r *scan) header() {
 	if r.tok == token.RBRACK {
 		r.next()
 		if r.ended() && (!isNamed || b.name != "") {
-			b.pos.Path = header(b.section, b.name)
+			b.pos.Path = formatHeader(b.section, b.name)
 			b.isBad = false
 			return
 		}
@@ -264,7 +264,7 @@ func (r *scan) header() {
 	r.fail("", noHeader)
 }
 
-func header(section, name string) string {
+func formatHeader(section, name string) string {
 	section = strings.Trim(quote.Value(shownKey(section)), `"`)
 	if name != "" {
 		return fmt.Sprintf("[%s %s]", section, quote.Value(shownName(name)))

@@ -39,7 +39,7 @@ func cases() []benchCase {
 			name: "hung-join", about: "the other vCenters' Nodes join while one of three vCenters has hung from the start",
 			fleet: three, breakVCenter: (*fleet.VCenter).Hang, joinAfter: 5 * time.Second,
 		},
-		{name: "refusing", about: "the other vCenters' Nodes while one of three vCenters refuses connections", fleet: three, breakVCenter: (*fleet.VCenter).Reject},
+		{name: "refusing", about: "the other vCenters' Nodes while one of three vCenters refuses connections", fleet: three, breakVCenter: (*fleet.VCenter).Refuse},
 		{name: "rest", about: "idle: nothing changes, and each Node's status is requested every 30 s", fleet: three, rest: atRest},
 		{
 			name: "rest-40000", about: "idle with 40,000 further VMs, of which 100 change each second",

@@ -120,9 +120,9 @@ func (v *VCenter) DelayFirstPage(d time.Duration) {
 // that still wait.
 func (v *VCenter) Hang() { v.set(func(c *conditions) { c.hang = true }) }
 
-// Reject closes all connections and refuses new ones. The port stays reserved, and sessions stay
+// Refuse closes all connections and refuses new ones. The port stays reserved, and sessions stay
 // open.
-func (v *VCenter) Reject() { v.server.stop() }
+func (v *VCenter) Refuse() { v.server.stop() }
 
 // Drop makes the vCenter close each connection in the middle of a response.
 func (v *VCenter) Drop() { v.set(func(c *conditions) { c.drop = true }) }

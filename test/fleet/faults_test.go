@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 		soap, rest outcome
 	}{
 		{"hang", (*VCenter).Hang, never, never},
-		{"refuse", (*VCenter).Reject, is(syscall.ECONNREFUSED), is(syscall.ECONNREFUSED)},
+		{"refuse", (*VCenter).Refuse, is(syscall.ECONNREFUSED), is(syscall.ECONNREFUSED)},
 		{"drop", (*VCenter).Drop, is(io.ErrUnexpectedEOF), is(io.ErrUnexpectedEOF)},
 		{"delay", func(v *VCenter) { v.SetDelay(time.Hour) }, never, never},
 		{"delay of one kind", func(v *VCenter) { v.DelayMethod(readMethod, time.Hour) }, never, succeeds},
@@ -213,7 +213,7 @@ func TestLongPollsEnd(t *testing.T) {
 		{"objects forgotten", func(*watch) error { v.ForgetObjects(); return nil }, faulted(new(types.ManagedObjectNotFound))},
 		{"fault", func(*watch) error { v.Fault("WaitForUpdatesEx", new(types.SystemError)); return nil }, faulted(new(types.SystemError))},
 		{"dropped", func(*watch) error { v.Drop(); return nil }, is(io.ErrUnexpectedEOF)},
-		{"refused", func(*watch) error { v.Reject(); return nil }, fails},
+		{"refused", func(*watch) error { v.Refuse(); return nil }, fails},
 		{"client gone", func(*watch) error { leave(); return nil }, is(context.Canceled)},
 		{"hanging at the end", func(*watch) error { v.Hang(); v.server.close(); return nil }, fails},
 	} {

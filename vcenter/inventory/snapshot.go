@@ -73,7 +73,7 @@ type Entry struct {
 	Unreadable bool
 }
 
-// Entries returns the VMs of the configured datacenters with a UUID, sorted by ID.
+// Entries returns the VMs with UUID u in the configured datacenters, sorted by ID.
 func (s *Snapshot) Entries(u UUID) []Entry {
 	if changed, ok := s.Recent[u]; ok {
 		return changed
@@ -115,8 +115,8 @@ type State struct {
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether the vCenter was neither read nor failed in time, so VMs of other vCenters match without
-	// it.
+	// Overdue reports whether reading the vCenter neither succeeded nor failed in time. VMs of other vCenters then
+	// match without it.
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login.
 	NextLogin time.Time

@@ -49,7 +49,7 @@ func (s *Session) LongPoll(timeout time.Duration) *vim25.Client {
 // REST returns the REST session.
 func (s *Session) REST() *REST { return s.rest }
 
-// NewREST returns another REST session, which its goroutine must close.
+// NewREST returns another REST session, for one goroutine. The caller must close it.
 func (s *Session) NewREST() *REST {
 	return &REST{
 		endpoint: s.endpoint, soap: s.soap, creds: s.creds, tokens: s.tokens,

@@ -35,7 +35,7 @@ type detailList struct {
 
 	view   types.ManagedObjectReference
 	listed map[string]*listing
-	// rejected maps VMs that do not exist or are hidden to the time of the rejection.
+	// rejected contains the time of the rejection for each VM that does not exist or is hidden.
 	rejected map[string]time.Time
 }
 
@@ -67,8 +67,9 @@ func (d *detailList) expireRejections() {
 	maps.DeleteFunc(d.rejected, func(_ string, at time.Time) bool { return time.Since(at) >= rejectedFor })
 }
 
-// outside returns VMs outside the configured datacenters, sorted. departed VMs have left the index and
-// are still reported. annotatedOnly apply only to the Nodes with the annotation.
+// outside returns VMs outside the configured datacenters, sorted. departed VMs have a Node's UUID
+// and are still watched, but have left the index. annotatedOnly VMs are known only from annotations
+// of Nodes, and can match only those Nodes.
 func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string]bool) (departed, annotatedOnly []string) {
 	for id := range annotated {
 		if !d.model.Has(id) && d.rejected[id].IsZero() {

@@ -18,7 +18,7 @@ type Options struct {
 	VCenter string
 	// Datacenters are the configured entries, all datacenters if empty.
 	Datacenters []string
-	// The inbox has the current Categories and Paths.
+	// Categories and Paths may be outdated: the inbox has the current ones.
 	Requirements
 
 	// Timeout is the deadline of a call, TagRetry the minimum time to the next read of tags after a
@@ -29,7 +29,8 @@ type Options struct {
 	Slots Slots
 }
 
-// A Watch runs once. The model goroutine owns its fields, and each other goroutine one part.
+// A Watch runs once. The model goroutine owns its fields. Every other goroutine owns one of its
+// parts.
 type Watch struct {
 	opts     Options
 	session  Session

@@ -103,7 +103,7 @@ func addLogin(accounts []login, l login, entry *load.Section, p *load.Problems) 
 	}
 	written := false
 	for _, existing := range accounts {
-		if config.SameServer(existing.server, 0) != config.SameServer(l.server, 0) {
+		if config.CanonicalAddress(existing.server, 0) != config.CanonicalAddress(l.server, 0) {
 			continue
 		}
 		if existing.user != l.user || !existing.password.Equal(l.password) {

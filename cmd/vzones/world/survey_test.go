@@ -114,7 +114,7 @@ func TestSurveyWithFaults(t *testing.T) {
 			east.FaultREST(c.kind, 0)
 		}
 	}
-	east.Reject()
+	east.Refuse()
 	s := w.read(everything)
 	if errs := errorsOf(&s[0]); len(errs) == 0 && s[0].Err == nil {
 		t.Error("no error of a vCenter that is down")
