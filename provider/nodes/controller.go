@@ -200,7 +200,7 @@ type placer interface {
 
 	IsForeign(*v1.Node) bool
 	OtherProvider([]inventory.State, *v1.Node) string
-	Statement(*v1.Node) (inventory.Identity, error)
+	ReportedIdentity(*v1.Node) (inventory.Identity, error)
 
 	Observe([]inventory.State, *v1.Node) *inventory.VM
 	Join(*v1.Node) (*placement.Decision, error)
@@ -274,7 +274,7 @@ func followKey(p placer, n *v1.Node) string {
 	if p.IsForeign(n) {
 		return ""
 	}
-	id, err := p.Statement(n)
+	id, err := p.ReportedIdentity(n)
 	if err != nil {
 		return ""
 	}

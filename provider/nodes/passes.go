@@ -149,7 +149,7 @@ func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 		if c.placer.IsForeign(n) {
 			continue
 		}
-		id, err := c.placer.Statement(n)
+		id, err := c.placer.ReportedIdentity(n)
 		if err != nil {
 			continue
 		}

@@ -80,7 +80,7 @@ func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Id
 
 // identify is Identify for a caller that holds the lock.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
-	id, err := p.Statement(node)
+	id, err := p.ReportedIdentity(node)
 	k := p.memoryOf(node.UID)
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen

@@ -191,7 +191,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	case id.Name != "":
 		how = "by the name " + quote.Plain(id.Name) + ", because it has no UUID"
 	}
-	_, unusable := w.Placer.Statement(l.Node)
+	_, unusable := w.Placer.ReportedIdentity(l.Node)
 	b := &cli.Branch{Text: "identified " + how}
 	switch {
 	case unusable != nil || how == "":

@@ -39,7 +39,7 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 		return nil
 	}
 	related := []*v1.Node{s.node}
-	if id, err := w.Placer.Statement(s.node); err == nil {
+	if id, err := w.Placer.ReportedIdentity(s.node); err == nil {
 		keys := []string{nodeinfo.NameKey(s.node.Name)}
 		for _, u := range id.UUIDs {
 			keys = append(keys, u.String())
@@ -84,7 +84,7 @@ func (s *subject) find(ctx context.Context, w *world.World) error {
 	if s.node == nil {
 		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
 	}
-	id, err := w.Placer.Statement(s.node)
+	id, err := w.Placer.ReportedIdentity(s.node)
 	if err != nil {
 		return nil //nolint:nilerr // The explanation contains the error.
 	}

@@ -192,7 +192,7 @@ func reportedIdentities(p *placement.Placer, nodes []*v1.Node) []inventory.Ident
 		if p.IsForeign(n) {
 			continue
 		}
-		if id, err := p.Statement(n); err == nil {
+		if id, err := p.ReportedIdentity(n); err == nil {
 			identities = append(identities, id)
 		}
 	}
