@@ -126,8 +126,8 @@ func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	return nodeinfo.Scheme(id)
 }
 
-// ReportedIdentity returns the identity that a Node reports. Any guest can report a name, so names are only used for
-// uninitialized Nodes and if the configuration allows it.
+// ReportedIdentity returns the identity that a Node reports. Any guest can report a name, so names are only
+// used for uninitialized Nodes and if the configuration allows it.
 func (p *Placer) ReportedIdentity(node *v1.Node) (inventory.Identity, error) {
 	id, err := nodeinfo.IdentityOf(node)
 	switch {
