@@ -203,7 +203,7 @@ func (e *events) emitWritten(log klog.Logger, n *v1.Node, todo *plan.Plan) {
 
 const reasonReaddressed = "AddressesChanged"
 
-// During addressGracePeriod after the initialization, new addresses cause no Event, because the framework
+// addressGracePeriod is the time after the initialization in which new addresses cause no Event, because the framework
 // writes addresses after it has removed the taint.
 const addressGracePeriod = time.Minute
 

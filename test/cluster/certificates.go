@@ -17,7 +17,7 @@ import (
 // validity exceeds the duration of any demo.
 const validity = 30 * 24 * time.Hour
 
-// An authority is the cluster's CA. Its key exists only in memory.
+// A testCA is the cluster's CA. Its key exists only in memory.
 type testCA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
