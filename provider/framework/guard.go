@@ -43,7 +43,7 @@ type Answers struct {
 	// addresses, the newer one first.
 	metadata [2]metadataAnswer
 	// Rejected means that the Node could not be initialized. The framework asks again only after a change or
-	// Announce, whose caller resets Refused.
+	// Announce, whose caller resets Rejected.
 	Rejected             bool
 	isAbsent, isShutDown bool
 }

@@ -203,6 +203,7 @@ type placer interface {
 	ReportedIdentity(*v1.Node) (inventory.Identity, error)
 
 	Observe([]inventory.State, *v1.Node) *inventory.VM
+	// Join decides about an uninitialized Node.
 	Join(*v1.Node) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology

@@ -23,14 +23,15 @@ type labeler struct {
 	emitOnPod func(eventType, reason, message string)
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
-	// unread was cleared at unreadSince, after which its Events are repeated.
+	// These contain the reported objects whose tags are unreadable. unread is cleared about hourly, last at
+	// unreadClearedAt, so that its Events are repeated.
 	unread, systemUnread reportedObjects
 	unreadSince          time.Time
 }
 
 type labelState struct {
-	// isWaiting means that the next answer of a vCenter requeues the Node. The vCenter was asked for it at
-	// generation askedGeneration-1.
+	// isWaiting means that the next answer of a vCenter requeues the Node. askedGeneration is 1 more than the
+	// generation at which the vCenter was last asked to answer, or 0.
 	isWaiting       bool
 	askedGeneration int64
 	namesWaitStart  time.Time
@@ -40,7 +41,7 @@ type labelState struct {
 	// placed is for conflicts between Nodes, see place.
 	placed       topology.Placement
 	placedPolicy topology.Policy
-	// reported contains labels by conflict key.
+	// reported contains the labels of each conflict that an Event reported, by the conflict's key.
 	reported map[string][]string
 }
 
@@ -140,7 +141,8 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	return false
 }
 
-// needsNames accepts names that were read during the wait, however old.
+// needsNames reports whether the tag names must be read again: they are old, and were not read since the
+// Node began to wait for them.
 func (k *labelState) needsNames(d *placement.Decision) bool {
 	switch {
 	case !d.HasOldTagNames:

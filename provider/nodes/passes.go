@@ -19,8 +19,8 @@ const (
 	gatherDelay = 100 * time.Millisecond
 	// resyncEvery is the longest time between two passes, which renew the knowledge about VMs.
 	resyncEvery = time.Minute
-	// timePerNode is the pause per Node between two passes, at most observeEvery and 0 for at most fewNodes. So
-	// a burst of changes costs at most a tenth of a CPU.
+	// Between two passes there is a pause of timePerNode for each Node, at most observeEvery, so a burst of changes
+	// costs at most a tenth of a CPU. There is none for up to fewNodes Nodes.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
@@ -28,7 +28,7 @@ const (
 
 // passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
-	// These are keys of the watched VMs and annotations KeyMachine.
+	// These are keys of the watched VMs and values of the annotation KeyVM.
 	vms, locations []string
 	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show
 	// then.

@@ -60,7 +60,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	// Read Refused after Join, so that no refusal based on data older than Join's is missed.
+	// Read Rejected after Join, so that no rejection based on data older than Join's is missed.
 	if r.answers.Rejected {
 		r.answers.Rejected = false
 		r.metadata = nil

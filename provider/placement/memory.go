@@ -15,16 +15,18 @@ import (
 
 const (
 	reservedFor = time.Minute
-	// namesValidFor is for a Node that waited for the names.
+	// namesValidFor is how long a Node that waited for tag names may use them before it must wait again.
 	namesValidFor = time.Minute
 )
 
 // A Memory contains facts that the Node does not report.
 type Memory struct {
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is the time since which the Node is ready although its home is powered off.
+	// readyWithoutHome is the time since which the Node is ready although its home, the managed object in which
+	// its VM was last found, is powered off.
 	readyWithoutHome time.Time
-	seen             bool
+	// seen means that the VM was found since the daemon started.
+	seen bool
 	// confirmed are the claimed addresses that the VM had when last read.
 	confirmed   []netip.Addr
 	confirmedBy struct {
@@ -37,8 +39,10 @@ type Memory struct {
 	reserved reservation
 	names    nameWait
 	placed   placed
-	absence  *search
-	outside  *search
+	// absence is the search that confirms that the VM is absent, outside the search for it outside the configured
+	// datacenters.
+	absence *search
+	outside *search
 }
 
 // Memories contains the memory of each Node, under one lock. nodes.Store implements it.

@@ -145,10 +145,10 @@ func (h *hostile) play(t *testing.T, s *stack.Stack, binary, node string) {
 	}
 	t.Logf("peak %d MiB, CPU %v, the other Node initialized after %v, %d polls", used.Peak>>20, used.CPU, took.Round(time.Millisecond), h.polls.Load())
 	if !strings.Contains(d.Log(), h.logged) {
-		t.Errorf("the daemon logs nothing of %q", h.logged)
+		t.Errorf("the daemon's log does not contain %q", h.logged)
 	}
 	if used.Peak > mostMemory {
-		t.Errorf("the daemon took %d MiB, want at most %d", used.Peak>>20, mostMemory>>20)
+		t.Errorf("the daemon used %d MiB, want at most %d", used.Peak>>20, mostMemory>>20)
 	}
 	if t.Failed() {
 		t.Log(tail(d.Log()))

@@ -10,10 +10,10 @@ type gain string
 const (
 	deletion  gain = "deletes another Node"
 	keeping   gain = "keeps a dead Node"
-	waiting   gain = "keeps a Node waiting"
-	zone      gain = "another's zone"
-	addresses gain = "another's addresses"
-	identity  gain = "another's VM"
+	waiting   gain = "keeps a Node uninitialized"
+	zone      gain = "another Node's zone"
+	addresses gain = "another Node's addresses"
+	identity  gain = "another Node's VM"
 	ownZone   gain = "a zone of its choice"
 	flood     gain = "floods the log"
 )
@@ -25,7 +25,7 @@ const (
 	// registering: the kubelet creates its Node with the lie.
 	registering moment = "registers"
 	// before: the Node exists and stays uninitialized because its VM is not found.
-	before moment = "waits"
+	before moment = "is uninitialized"
 	// running: the Node is initialized with its own VM.
 	running moment = "runs"
 )
@@ -37,15 +37,15 @@ const (
 	// honest: the same as without the lie.
 	honest outcome = "as without the lie"
 	// waits: the Node stays uninitialized.
-	waits outcome = "waits"
+	waits outcome = "stays uninitialized"
 	// unlabeled: the Node has no taint and gets no labels from vzones.
 	unlabeled outcome = "gets no labels"
 	// ignored: vzones writes nothing to the Node.
-	ignored outcome = "is left alone"
+	ignored outcome = "is not written to"
 	// reported: the Node keeps the label of its choice, and an Event reports it.
 	reported outcome = "is reported"
 	// impostor: the Node is initialized with the VM that it names.
-	impostor outcome = "has what the VM has that it names"
+	impostor outcome = "is initialized with the VM that it names"
 )
 
 // A lie is a forged value, played at one or more moments.

@@ -18,7 +18,7 @@ func TestLies(t *testing.T) {
 	all := table()
 	w := newWorld(t, moments(all))
 	w.playAll(t, all, false)
-	t.Run("beside the truth the doubt is all that keeps a Node", w.testUncertainty)
+	t.Run("only uncertainty keeps Node spared", w.testUncertainty)
 	w.playAll(t, all, true)
 }
 
@@ -52,16 +52,16 @@ func moments(all []lie) (n int) {
 func (out *playResult) check(t *testing.T, l *lie) {
 	t.Helper()
 	if out.mismatch != nil {
-		t.Errorf("the liar's Node: %.500v; it should be: %s", out.mismatch, l.becomes)
+		t.Errorf("the lying kubelet's Node: %.500v; want: %s", out.mismatch, l.becomes)
 	}
 	for g, how := range out.gained {
 		if _, known := l.accepted[g]; !known {
-			t.Errorf("the liar gained %s, which its lie is not known to give: %.500s", g, how)
+			t.Errorf("unexpected effect of the lie, %s: %.500s", g, how)
 		}
 	}
 	for g := range l.accepted {
 		if _, gained := out.gained[g]; !gained {
-			t.Errorf("the liar did not gain %s: remove it from the table", g)
+			t.Errorf("the accepted effect of the lie did not occur, %s: remove it from the table", g)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (w *world) testUncertainty(t *testing.T) {
 	if gained[deletion] == "" {
 		w.until("Node spared is deleted", func(nodes map[string]*v1.Node) error {
 			if nodes["spared"] != nil {
-				return fmt.Errorf("it is there")
+				return fmt.Errorf("it still exists")
 			}
 			return nil
 		})

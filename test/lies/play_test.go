@@ -39,7 +39,7 @@ func (w *world) play(l *lie, at moment) playResult {
 
 	out := playResult{gained: map[gain]string{}}
 	if err := w.send(k, l, at); err != nil {
-		w.t.Fatalf("the API server refuses the lie: %.300v", err)
+		w.t.Fatalf("the API server rejects the lie: %.300v", err)
 	}
 	within := timeout
 	if l.accepted[waiting] != "" {
@@ -73,11 +73,11 @@ func (w *world) send(k *kubelet, l *lie, at moment) error {
 		return err
 	}
 	if _, err := k.nodes.Create(w.ctx(), n, metav1.CreateOptions{}); err != nil {
-		w.t.Fatalf("registering truthfully: %v", err)
+		w.t.Fatalf("registering the Node without the lie: %v", err)
 	}
 	if at == running {
 		if n := w.initialized(k.name, time.Minute); n == nil || !stack.Initialized(n) {
-			w.t.Fatalf("Node %s told the truth and is not initialized\n%s", k.name, tail(w.d.Log()))
+			w.t.Fatalf("Node %s is not initialized before the lie\n%s", k.name, tail(w.d.Log()))
 		}
 		w.restrict(k.name)
 	}
@@ -141,7 +141,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	}
 	if err := w.await(timeout, func(nodes map[string]*v1.Node) error {
 		if nodes[w.gone.Name] != nil {
-			return fmt.Errorf("Node %s is there, and its VM is not", w.gone.Name)
+			return fmt.Errorf("Node %s still exists, but its VM does not", w.gone.Name)
 		}
 		return nil
 	}); err != nil {
@@ -156,7 +156,7 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 	_ = w.await(3*period, func(nodes map[string]*v1.Node) error {
 		for name, was := range stays {
 			if now := nodes[name]; now == nil || now.UID != was.UID {
-				gained[deletion] = fmt.Sprintf("Node %s is deleted", name)
+				gained[deletion] = fmt.Sprintf("Node %s was deleted", name)
 			} else {
 				recordChanges(now, was, gained)
 			}
@@ -164,13 +164,13 @@ func (w *world) victims(gained map[gain]string, within time.Duration) {
 		if len(gained) > 0 {
 			return nil
 		}
-		return errors.New("all is well")
+		return errors.New("no effect")
 	})
 }
 
 // lastEvent returns the daemon's last log line about a Node.
 func (w *world) lastEvent(node string) string {
-	last := ": it says nothing"
+	last := ": no log line about it"
 	for line := range strings.Lines(w.d.Log()) {
 		if strings.Contains(line, node) {
 			last = ": " + line
@@ -183,7 +183,7 @@ func (w *world) lastEvent(node string) string {
 func recordChanges(now, was *v1.Node, gained map[gain]string) {
 	note := func(g gain, what string, has, had any) {
 		if !equality.Semantic.DeepEqual(has, had) {
-			gained[g] = fmt.Sprintf("Node %s has %s %v, and had %v", was.Name, what, has, had)
+			gained[g] = fmt.Sprintf("Node %s has %s %v, previously %v", was.Name, what, has, had)
 		}
 	}
 	note(zone, "labels", now.Labels, was.Labels)
@@ -203,7 +203,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 			return untouched(n, what)
 		case unlabeled:
 			if n == nil || !stack.Initialized(n) || n.Labels[v1.LabelTopologyZone] != "" || n.Labels[leveled] != "" {
-				return errors.New("it is gone, has the taint, or has a label")
+				return errors.New("it is gone, uninitialized, or labeled by vzones")
 			}
 			return nil
 		case honest:
@@ -214,9 +214,9 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 			if n != nil && stack.Initialized(n) && !strings.HasSuffix(n.Spec.ProviderID, own.UUID) {
 				return nil
 			}
-			return errors.New("it is not initialized as the VM that it names")
+			return errors.New("it is not initialized with the VM that it names")
 		}
-		return fmt.Errorf("no such outcome: %s", what)
+		return fmt.Errorf("unknown outcome: %s", what)
 	}
 	return w.await(timeout, func(nodes map[string]*v1.Node) error { return is(nodes[k.name]) })
 }
@@ -225,7 +225,7 @@ func (w *world) becomes(k *kubelet, what outcome) error {
 func untouched(n *v1.Node, what outcome) error {
 	switch {
 	case n == nil:
-		return errors.New("its Node is gone")
+		return errors.New("it is gone")
 	case stack.Initialized(n):
 		return fmt.Errorf("it is initialized, with zone %q and addresses %v", n.Labels[v1.LabelTopologyZone], n.Status.Addresses)
 	case n.Labels[v1.LabelTopologyZone] != "" || n.Labels[leveled] != "":
@@ -242,10 +242,10 @@ func untouched(n *v1.Node, what outcome) error {
 // isOf returns an error unless a Node has the metadata of a VM.
 func isOf(n *v1.Node, m fleet.VM) error {
 	if n == nil {
-		return errors.New("its Node is gone")
+		return errors.New("it is gone")
 	}
 	if !stack.Initialized(n) {
-		return errors.New("it waits")
+		return errors.New("it is uninitialized")
 	}
 	zone := m.VCenter + "-" + m.Cluster
 	want := map[string]string{
@@ -258,10 +258,10 @@ func isOf(n *v1.Node, m fleet.VM) error {
 	have := maps.Clone(n.Labels)
 	maps.DeleteFunc(have, func(label, _ string) bool { _, there := want[label]; return !there })
 	if !maps.Equal(have, want) {
-		return fmt.Errorf("its labels are %v, not %v", have, want)
+		return fmt.Errorf("its labels are %v, want %v", have, want)
 	}
 	if id := n.Spec.ProviderID; id != "" && id != m.ProviderID() {
-		return fmt.Errorf("its provider ID is %.100q, not %q", id, m.ProviderID())
+		return fmt.Errorf("its provider ID is %.100q, want %q", id, m.ProviderID())
 	}
 	if n.Spec.ProviderID == "" {
 		// The Node was never initialized: vzones keeps its labels up to date and does not write its addresses.
@@ -269,7 +269,7 @@ func isOf(n *v1.Node, m fleet.VM) error {
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type != v1.NodeHostName && a.Address != m.IPs[0] {
-			return fmt.Errorf("its addresses are %.300v, not %v", fmt.Sprint(n.Status.Addresses), m.IPs)
+			return fmt.Errorf("its addresses are %.300v, want %v", fmt.Sprint(n.Status.Addresses), m.IPs)
 		}
 	}
 	return nil
@@ -279,7 +279,7 @@ func isOf(n *v1.Node, m fleet.VM) error {
 func (w *world) isReported(node string) error {
 	events, err := w.s.Client.CoreV1().Events("").List(w.ctx(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=TopologyDrift"})
 	if err == nil && len(events.Items) == 0 {
-		err = errors.New("there is no Event TopologyDrift about it")
+		err = errors.New("no Event TopologyDrift is about it")
 	}
 	return err
 }
@@ -293,14 +293,14 @@ func (w *world) recordGains(k *kubelet, l *lie, gained map[gain]string) {
 	}
 	own := w.vm("liar-vm")
 	if z := n.Labels[v1.LabelTopologyZone]; z != "" && z != "west-b" && l.becomes != reported && l.becomes != ignored {
-		gained[ownZone] = fmt.Sprintf("it has zone %s, and its VM is in west-b", z)
+		gained[ownZone] = fmt.Sprintf("it has zone %s, but its VM is in west-b", z)
 	}
 	if !stack.Initialized(n) || l.becomes == reported {
 		// The provider ID and the addresses were written by the kubelet.
 		return
 	}
 	if id := n.Spec.ProviderID; id != "" && id != own.ProviderID() {
-		gained[identity] = "it is initialized as " + id
+		gained[identity] = "it is initialized with " + id
 	}
 	for _, victim := range []fleet.VM{runner(w), joiner(w)} {
 		for _, a := range n.Status.Addresses {

@@ -22,10 +22,10 @@ const (
 )
 
 // firstComes is the reason why a Node may take a VM that no other Node has had.
-const firstComes = "nothing but a kubelet says which VM it runs on: the first to name a VM has it"
+const firstComes = "only the kubelet reports which VM it runs on: the first Node that names a VM gets it"
 
 // tenantsName is the reason why a Node without a UUID may take a tenant's VM.
-const tenantsName = "nothing but the name says which VM is the Node's, and its own has no such name and no running VMware Tools"
+const tenantsName = "only the name identifies the Node's VM, and the Node's own VM has neither this name nor running VMware Tools"
 
 // first returns the gains of a Node that names a VM before the VM's own Node does.
 func first() map[gain]string {
@@ -51,20 +51,20 @@ func systemUUIDs() []lie {
 		return func(w *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = of(w) }
 	}
 	return []lie{
-		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: waits},
-		{about: about, value: "that of a running Node", moments: []moment{running}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: honest},
-		{about: about, value: "that of a running Node, in the other byte order", moments: []moment{registering}, send: uuid(func(w *world) string { return w.vm("runs-vm").SwappedUUID() }), becomes: waits},
-		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, accepted: first()},
-		{about: about, value: "that of a Node that joins later", moments: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
+		{about: about, value: "of a running Node", moments: []moment{registering, before}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: waits},
+		{about: about, value: "of a running Node", moments: []moment{running}, send: uuid(func(w *world) string { return w.vm("runs-vm").UUID }), becomes: honest},
+		{about: about, value: "of a running Node, in the other byte order", moments: []moment{registering}, send: uuid(func(w *world) string { return w.vm("runs-vm").SwappedUUID() }), becomes: waits},
+		{about: about, value: "of a Node that joins later", moments: []moment{registering}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: impostor, accepted: first()},
+		{about: about, value: "of a Node that joins later", moments: []moment{running}, send: uuid(func(w *world) string { return w.joiner.UUID }), becomes: honest},
 		{
-			about: about, value: "that of a VM that is no Node's", moments: []moment{registering, before},
+			about: about, value: "of a VM without a Node", moments: []moment{registering, before},
 			send: uuid(func(w *world) string { return w.vm("spare").UUID }), becomes: impostor,
 			accepted: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
-		{about: about, value: "that of a Node whose VM is unreadable", moments: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
-		{about: about, value: "that of a Node whose VM is gone", moments: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
+		{about: about, value: "of a Node whose VM is unreadable", moments: []moment{registering}, send: uuid(func(*world) string { return ghostUUID }), becomes: waits},
+		{about: about, value: "of a Node whose VM is gone", moments: []moment{registering}, send: uuid(func(w *world) string { return w.gone.UUID }), becomes: waits},
 		{about: about, value: "100 kB of text", moments: []moment{registering}, send: uuid(func(*world) string { return strings.Repeat("u", 100<<10) }), becomes: waits},
-		{about: about, value: "none any more", moments: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
+		{about: about, value: "removed", moments: []moment{running}, send: uuid(func(*world) string { return "" }), becomes: honest},
 	}
 }
 
@@ -76,19 +76,19 @@ func providerIDs() []lie {
 	runs := func(w *world) string { return w.vm("runs-vm").ProviderID() }
 	joins := func(w *world) string { return w.joiner.ProviderID() }
 	return []lie{
-		{about: about, value: "that of a running Node", moments: []moment{registering, before}, send: id(runs), becomes: waits},
+		{about: about, value: "of a running Node", moments: []moment{registering, before}, send: id(runs), becomes: waits},
 		{
-			about: about, value: "that of a running Node, and its system UUID", moments: []moment{registering},
+			about: about, value: "of a running Node, and its system UUID", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = runs(w)
 				n.Status.NodeInfo.SystemUUID = w.vm("runs-vm").UUID
 			}, becomes: waits,
 		},
-		{about: about, value: "that of a Node that joins later", moments: []moment{registering}, send: id(joins), becomes: waits},
-		{about: about, value: "that of a Node whose VM is unreadable", moments: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
-		{about: about, value: "that of a Node whose VM is gone", moments: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
+		{about: about, value: "of a Node that joins later", moments: []moment{registering}, send: id(joins), becomes: waits},
+		{about: about, value: "of a Node whose VM is unreadable", moments: []moment{registering}, send: id(func(*world) string { return "vsphere://" + ghostUUID }), becomes: waits},
+		{about: about, value: "of a Node whose VM is gone", moments: []moment{registering}, send: id(func(w *world) string { return w.gone.ProviderID() }), becomes: waits},
 		{about: about, value: "another cloud's", moments: []moment{registering, before}, send: id(func(*world) string { return "aws:///zone/i-1" }), becomes: ignored},
-		{about: about, value: "no UUID", moments: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
+		{about: about, value: "not a UUID", moments: []moment{registering, before}, send: id(func(*world) string { return "vsphere://vm-1\nI1122 fake" }), becomes: waits},
 		{about: about, value: "a megabyte", moments: []moment{registering}, send: id(func(*world) string { return "vsphere://" + strings.Repeat("x", 1<<20) }), becomes: waits},
 	}
 }
@@ -117,17 +117,17 @@ func annotations() []lie {
 		return func(_ *world, n *v1.Node) { annotate(n, key, value) }
 	}
 	return []lie{
-		{about: about, value: vm + "another's unreadable VM", moments: []moment{registering}, send: at(ghost), becomes: waits},
-		{about: about, value: vm + "another's unreadable VM", moments: []moment{running}, send: at(ghost), becomes: honest},
+		{about: about, value: vm + "another Node's unreadable VM", moments: []moment{registering}, send: at(ghost), becomes: waits},
+		{about: about, value: vm + "another Node's unreadable VM", moments: []moment{running}, send: at(ghost), becomes: honest},
 		{
-			about: about, value: vm + "another's unreadable VM, of a Node without a VM", moments: []moment{registering}, homeless: true,
+			about: about, value: vm + "another Node's unreadable VM, of a Node without a VM", moments: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "vsphere://" + unknownUUID
 				annotate(n, nodeinfo.KeyVM, ghost(w))
 			}, becomes: waits,
 		},
 		{
-			about: about, value: vm + "another's unreadable VM, with the provider ID of a running Node", moments: []moment{registering},
+			about: about, value: vm + "another Node's unreadable VM, with the provider ID of a running Node", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = w.vm("runs-vm").ProviderID()
 				annotate(n, nodeinfo.KeyVM, ghost(w))
@@ -140,19 +140,19 @@ func annotations() []lie {
 				annotate(n, nodeinfo.KeyVM, ghost(w))
 			}, becomes: waits,
 		},
-		{about: about, value: vm + "that of a running Node", moments: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.vm("runs-vm").MoID }), becomes: honest},
-		{about: about, value: vm + "that of a Node whose VM is gone", moments: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
-		{about: about, value: vm + "none that there is", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
-		{about: about, value: vm + "no managed object ID", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
+		{about: about, value: vm + "of a running Node", moments: []moment{registering, running}, send: at(func(w *world) string { return "west/" + w.vm("runs-vm").MoID }), becomes: honest},
+		{about: about, value: vm + "of a Node whose VM is gone", moments: []moment{registering}, send: at(func(w *world) string { return "east/" + w.gone.MoID }), becomes: honest},
+		{about: about, value: vm + "a nonexistent VM", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm-999999" }), becomes: honest},
+		{about: about, value: vm + "not a managed object ID", moments: []moment{registering, running}, send: at(func(*world) string { return "west/vm 1<&>\nvm-2" }), becomes: honest},
 		{about: about, value: vm + "of a vCenter that is not configured", moments: []moment{registering}, send: at(func(*world) string { return "nowhere/vm-1" }), becomes: honest},
 		{about: about, value: vm + "200 kB", moments: []moment{registering}, send: at(long), becomes: waits},
 		{about: about, value: vm + "200 kB", moments: []moment{running}, send: at(long), becomes: honest},
 		{about: about, value: "`" + nodeinfo.KeyVCenter + "`: another vCenter", moments: []moment{running}, send: set(nodeinfo.KeyVCenter, "00000000-0000-4000-8000-000000000001"), becomes: honest},
-		{about: about, value: "`" + nodeinfo.KeyLabels + "`: labels that are not the kubelet's to remove", moments: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
+		{about: about, value: "`" + nodeinfo.KeyLabels + "`: labels that the kubelet may not remove", moments: []moment{running}, send: set(nodeinfo.KeyLabels, restricted+","+v1.LabelTopologyZone), becomes: honest},
 		{about: about, value: "`--node-ip`: the address of a running Node", moments: []moment{registering}, send: nodeIP(runner), becomes: waits},
 		{about: about, value: "`--node-ip`: the address of a running Node", moments: []moment{running}, send: nodeIP(runner), becomes: honest},
 		{about: about, value: "`--node-ip`: the address of a Node that joins later", moments: []moment{registering}, send: nodeIP(joiner), becomes: waits},
-		{about: about, value: "`--node-ip`: the same, of a Node without a VM", moments: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
+		{about: about, value: "`--node-ip`: the address of a Node that joins later, for a Node without a VM", moments: []moment{registering}, homeless: true, send: nodeIP(joiner), becomes: waits},
 		{about: about, value: "`--node-ip`: 200 kB", moments: []moment{registering}, send: set(cloudproviderapi.AnnotationAlphaProvidedIPAddr, strings.Repeat("1,", 100<<10)), becomes: waits},
 	}
 }
@@ -176,11 +176,11 @@ func addressLies() []lie {
 		}
 	}
 	return []lie{
-		{about: about, value: "those of a running Node", moments: []moment{registering, running}, send: of(runner), becomes: honest},
-		{about: about, value: "those of a Node that joins later", moments: []moment{registering, running}, send: of(joiner), becomes: honest},
-		{about: about, value: "the same, of a Node without a VM", moments: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
+		{about: about, value: "of a running Node", moments: []moment{registering, running}, send: of(runner), becomes: honest},
+		{about: about, value: "of a Node that joins later", moments: []moment{registering, running}, send: of(joiner), becomes: honest},
+		{about: about, value: "of a Node that joins later, for a Node without a VM", moments: []moment{registering, before}, homeless: true, send: of(joiner), becomes: waits},
 		{
-			about: about, value: "the same, of a Node with another cloud's provider ID", moments: []moment{registering},
+			about: about, value: "of a Node that joins later, for a Node with another cloud's provider ID", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				n.Spec.ProviderID = "aws:///zone/i-1"
 				of(joiner)(w, n)
@@ -212,7 +212,7 @@ func labels() []lie {
 		{about: about, value: "the zone of another Node", moments: []moment{registering}, send: zones, becomes: honest},
 		{about: about, value: "the zone of another Node", moments: []moment{running}, send: zones, becomes: reported},
 		{about: about, value: "the value of a further level", moments: []moment{registering, running}, send: set(leveled, "a"), becomes: reported},
-		{about: about, value: "what `nodes.selector` leaves out", moments: []moment{registering}, send: set(excluded, ""), becomes: ignored},
+		{about: about, value: "a label that `nodes.selector` excludes", moments: []moment{registering}, send: set(excluded, ""), becomes: ignored},
 	}
 }
 
@@ -229,14 +229,14 @@ func taints() []lie {
 	return []lie{
 		{about: about, value: "not uninitialized", moments: []moment{registering}, send: without, becomes: honest},
 		{
-			about: about, value: "not uninitialized, with another's unreadable VM", moments: []moment{registering},
+			about: about, value: "not uninitialized, with another Node's unreadable VM", moments: []moment{registering},
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				annotate(n, nodeinfo.KeyVM, "east/"+w.vm("ghost-vm").MoID)
 			}, becomes: unlabeled,
 		},
 		{
-			about: about, value: "not uninitialized, with another's unreadable VM and without one", moments: []moment{registering}, homeless: true,
+			about: about, value: "not uninitialized, with another Node's unreadable VM and without a VM", moments: []moment{registering}, homeless: true,
 			send: func(w *world, n *v1.Node) {
 				without(w, n)
 				n.Status.NodeInfo.SystemUUID = unknownUUID
@@ -259,13 +259,13 @@ func names() []lie {
 	const about = "name"
 	nameless := func(_ *world, n *v1.Node) { n.Status.NodeInfo.SystemUUID = "" }
 	return []lie{
-		{about: about, value: "that of a running Node's VM, without a UUID", moments: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
+		{about: about, value: "of a running Node's VM, without a UUID", moments: []moment{registering}, named: "runs-vm", certain: true, send: nameless, becomes: waits},
 		{
-			about: about, value: "that of a VM that is no Node's, without a UUID", moments: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
+			about: about, value: "of a VM without a Node, without a UUID", moments: []moment{registering}, named: "spare", certain: true, send: nameless, becomes: impostor,
 			accepted: map[gain]string{identity: firstComes, ownZone: firstComes},
 		},
 		{
-			about: about, value: "its own, without a UUID, as a tenant's guest does whose VM is not the Node's", moments: []moment{registering}, certain: true,
+			about: about, value: "its own, without a UUID, which a tenant's guest also reports", moments: []moment{registering}, certain: true,
 			send: func(w *world, n *v1.Node) {
 				nameless(w, n)
 				if err := w.s.Fleet.VCenter("east").SetHostName("spare", n.Name); err != nil {

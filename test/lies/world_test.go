@@ -143,7 +143,7 @@ func (w *world) renew() {
 	w.t.Helper()
 	if w.d != nil {
 		if _, err := w.d.Stop(); err != nil {
-			w.t.Errorf("the daemon: %v", err)
+			w.t.Errorf("stopping the daemon: %v", err)
 		}
 	}
 	if err := w.s.Client.CoreV1().Nodes().DeleteCollection(w.ctx(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
@@ -175,10 +175,10 @@ func (w *world) begin() {
 		"--deletion-hold=1s"); err != nil {
 		w.t.Fatal(err)
 	}
-	w.until("all Nodes are initialized and told where their VMs are", func(nodes map[string]*v1.Node) error {
+	w.until("all Nodes are complete", func(nodes map[string]*v1.Node) error {
 		for name, n := range nodes {
 			if name != "spared" && !complete(n) {
-				return fmt.Errorf("%s is not", name)
+				return fmt.Errorf("Node %s is not complete", name)
 			}
 		}
 		return nil
@@ -194,7 +194,7 @@ func (w *world) begin() {
 	}
 	w.advance()
 	if w.joins = w.join(time.Minute); w.joins == nil || !complete(w.joins) {
-		w.t.Fatalf("no Node joins although nobody lies\n%s", tail(w.d.Log()))
+		w.t.Fatalf("Node joins is not complete although no kubelet lies\n%s", tail(w.d.Log()))
 	}
 	w.remove("joins")
 }
@@ -346,7 +346,7 @@ func (w *world) await(within time.Duration, ask func(map[string]*v1.Node) error)
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
 	var last error
-	err := w.s.Watch(ctx, "the answer is right", func(nodes []*v1.Node) bool {
+	err := w.s.Watch(ctx, "the Nodes are as expected", func(nodes []*v1.Node) bool {
 		byName := make(map[string]*v1.Node, len(nodes))
 		for _, n := range nodes {
 			byName[n.Name] = n
@@ -363,7 +363,7 @@ func (w *world) await(within time.Duration, ask func(map[string]*v1.Node) error)
 func (w *world) until(what string, ask func(map[string]*v1.Node) error) {
 	w.t.Helper()
 	if err := w.await(time.Minute, ask); err != nil {
-		w.t.Fatalf("%s: not so: %v\n%s", what, err, tail(w.d.Log()))
+		w.t.Fatalf("waiting until %s: %v\n%s", what, err, tail(w.d.Log()))
 	}
 }
 

@@ -31,10 +31,10 @@ func (p *parser) command(words []string) (action, error) {
 			a.p = p
 			run := c.parse(a)
 			if a.err == nil && len(a.words) > 0 {
-				a.fail("%q is too much", a.words[0])
+				a.fail("unexpected %q", a.words[0])
 			}
 			if a.err != nil {
-				return nil, fmt.Errorf("%w; it is written: %s", a.err, c.usage)
+				return nil, fmt.Errorf("%w; usage: %s", a.err, c.usage)
 			}
 			return run, nil
 		}
@@ -43,9 +43,9 @@ func (p *parser) command(words []string) (action, error) {
 		}
 	}
 	if len(close) == 0 {
-		return nil, fmt.Errorf("%q is no command", words[0])
+		return nil, fmt.Errorf("unknown command %q", words[0])
 	}
-	return nil, fmt.Errorf("is no command; there are: %s", strings.Join(close, " | "))
+	return nil, fmt.Errorf("unknown command; usage: %s", strings.Join(close, " | "))
 }
 
 // read reports whether a line is this command and returns its arguments.
@@ -114,7 +114,7 @@ func (a *arguments) duration() time.Duration {
 	w := a.word("DURATION")
 	d, err := time.ParseDuration(w)
 	if err != nil || d <= 0 {
-		a.fail("%q is no DURATION, such as 500ms or 10s", w)
+		a.fail("%q is not a DURATION such as 500ms or 10s", w)
 	}
 	return d
 }
@@ -123,7 +123,7 @@ func (a *arguments) number() int {
 	w := a.word("N")
 	n, err := strconv.Atoi(w)
 	if err != nil || n < 0 {
-		a.fail("N is a number, not %q", w)
+		a.fail("N must be a non-negative integer, not %q", w)
 	}
 	return n
 }
@@ -148,7 +148,7 @@ func (a *arguments) compare() (string, func(is, want int) bool) {
 		">=": func(is, want int) bool { return is >= want },
 	}[w]
 	if !ok {
-		a.fail("a comparison is =, <= or >=, not %q", w)
+		a.fail("COMPARE must be =, <= or >=, not %q", w)
 	}
 	return w, f
 }

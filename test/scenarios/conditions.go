@@ -34,35 +34,35 @@ const none = "none"
 
 func conditions() []conditionKind {
 	return []conditionKind{
-		{"region=REGION", "the label and its beta twin are that, or not there for `region=none`", topology(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
-		{"zone=ZONE", "the same for the zone", topology(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
-		{"provider=ID", "the provider ID is that; `yes`: that of the VM for which the Node was created; `none`: there is none", providerCheck},
-		{"initialized", "the cloud provider's taint is off", func(*arguments, string) check {
+		{"region=REGION", "the region label and its beta label have this value; `none`: neither label exists", topology(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
+		{"zone=ZONE", "the zone label and its beta label have this value; `none`: neither label exists", topology(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
+		{"provider=ID", "the Node has this provider ID; `yes`: the provider ID of the VM for which the Node was created; `none`: no provider ID", providerCheck},
+		{"initialized", "the Node does not have the cloud provider's taint", func(*arguments, string) check {
 			return present(func(s state) string { return unless(stack.Initialized(s.node), "uninitialized") })
 		}},
-		{"uninitialized", "it is on", func(*arguments, string) check {
+		{"uninitialized", "the Node has the cloud provider's taint", func(*arguments, string) check {
 			return present(func(s state) string { return unless(!stack.Initialized(s.node), "initialized") })
 		}},
-		{"tainted TAINT", "the Node has a taint; a key without a slash is one of `node.cloudprovider.kubernetes.io/`", taintCheck(true)},
-		{"untainted TAINT", "it does not", taintCheck(false)},
-		{"exists", "the Node is there, and the same as was created", func(*arguments, string) check {
+		{"tainted TAINT", "the Node has this taint; a key without a slash gets the prefix `node.cloudprovider.kubernetes.io/`", taintCheck(true)},
+		{"untainted TAINT", "the Node does not have this taint", taintCheck(false)},
+		{"exists", "the Node created by the script still exists", func(*arguments, string) check {
 			return present(func(state) string { return "" })
 		}},
-		{"gone", "it is not", func(*arguments, string) check {
-			return func(s state) string { return unless(s.node == nil, "is there") }
+		{"gone", "the Node created by the script no longer exists", func(*arguments, string) check {
+			return func(s state) string { return unless(s.node == nil, "exists") }
 		}},
-		{"label KEY=VALUE", "the Node has a label; `KEY=none`: it does not", labelCheck},
-		{"annotation KEY=VALUE", "the same for an annotation", annotationCheck},
-		{"vm=VM", "the annotation `vzones/vm` names that VM, as its vCenter and its managed object ID; `yes`: the one for which the Node was created; `none`: it is not there", vmCheck},
-		{"address TYPE=ADDRESS", "the first address of a type, such as `InternalIP`, is that; `none`: there is none", addressCheck},
-		{"addresses LIST", "all its addresses are these, in this order, written like `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
-		{"untouched", "nobody but the script has written to the Node, and there is no Event about it", func(*arguments, string) check { return present(untouched) }},
-		{"unchanged", "nobody has written to the Node since `mark nodes`, but for the condition `vzones/TopologyReady`", func(*arguments, string) check { return present(unchanged) }},
-		{"unwritten", "nobody has written anything to the Node since `mark nodes`", func(*arguments, string) check { return present(unwritten) }},
-		{"as-marked", "since `mark nodes` nothing of the Node has changed but annotations of vzones and its condition", func(*arguments, string) check { return present(asMarked) }},
-		{"ready=STATUS[/REASON]", "the condition `vzones/TopologyReady` is `True`, `False` or `Unknown`, for that reason; `none`: it is not there", readyCheck},
-		{"event REASON [count=N | says TEXT]", "there are Events of a reason about the Node: at least one, or N, or one whose message contains TEXT", eventCheck},
-		{"no-warning", "there is no Event of type Warning about the Node", func(*arguments, string) check { return noWarning }},
+		{"label KEY=VALUE", "the Node has this label; `KEY=none`: it has no label with this key", labelCheck},
+		{"annotation KEY=VALUE", "the Node has this annotation; `KEY=none`: it has no annotation with this key", annotationCheck},
+		{"vm=VM", "the annotation `vzones/vm` contains this VM's vCenter and managed object ID; `yes`: of the VM for which the Node was created; `none`: the annotation does not exist", vmCheck},
+		{"address TYPE=ADDRESS", "the first address of this type, such as `InternalIP`, has this value; `none`: the Node has no address of this type", addressCheck},
+		{"addresses LIST", "the Node has exactly these addresses, in this order, such as `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
+		{"untouched", "only the script has written to the Node, and no Event is about the Node", func(*arguments, string) check { return present(untouched) }},
+		{"unchanged", "nothing has been written to the Node since `mark nodes`, except the condition `vzones/TopologyReady`", func(*arguments, string) check { return present(unchanged) }},
+		{"unwritten", "nothing has been written to the Node since `mark nodes`", func(*arguments, string) check { return present(unwritten) }},
+		{"as-marked", "nothing in the Node has changed since `mark nodes`, except vzones' own labels, annotations and condition", func(*arguments, string) check { return present(asMarked) }},
+		{"ready=STATUS[/REASON]", "the condition `vzones/TopologyReady` has this status (`True`, `False` or `Unknown`) and reason; `none`: the condition does not exist", readyCheck},
+		{"event REASON [count=N | says TEXT]", "the Node has Events with this reason: at least one, exactly N, or one whose message contains TEXT", eventCheck},
+		{"no-warning", "the Node has no Event of type Warning", func(*arguments, string) check { return noWarning }},
 	}
 }
 
@@ -92,7 +92,7 @@ func isCondition(word string) bool {
 func present(f check) check {
 	return func(s state) string {
 		if s.node == nil {
-			return "there is no such Node"
+			return "the Node does not exist"
 		}
 		return f(s)
 	}
@@ -168,7 +168,7 @@ func providerCheck(a *arguments, want string) check {
 		case none:
 			id = ""
 		}
-		return unless(actual == id, fmt.Sprintf("provider ID %q, not %q", actual, id))
+		return unless(actual == id, fmt.Sprintf("provider ID %q, want %q", actual, id))
 	})
 }
 
@@ -201,14 +201,14 @@ func addressCheck(a *arguments, _ string) check {
 				break
 			}
 		}
-		return unless(actual == want, fmt.Sprintf("%s=%s of %v", kind, actual, s.node.Status.Addresses))
+		return unless(actual == want, fmt.Sprintf("%s=%s, all addresses: %v", kind, actual, s.node.Status.Addresses))
 	})
 }
 
 func readyCheck(a *arguments, value string) check {
 	want, reason, hasReason := strings.Cut(value, "/")
 	if !slices.Contains([]string{"True", "False", "Unknown", none}, want) {
-		a.fail("ready= is True, False, Unknown or none")
+		a.fail("ready= must be True, False, Unknown or none")
 	}
 	return present(func(s state) string {
 		actual := v1.NodeCondition{Status: none}
@@ -236,7 +236,7 @@ func (a *arguments) events() func([]*v1.Event) string {
 	} else if len(a.words) > 0 && strings.HasPrefix(a.words[0], "count=") {
 		n, err := strconv.Atoi(strings.TrimPrefix(a.word("count=N"), "count="))
 		if err != nil || n < 0 {
-			a.fail("count= is a number")
+			a.fail("count= must be a non-negative integer")
 		}
 		count = n
 	}

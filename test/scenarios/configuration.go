@@ -70,7 +70,7 @@ func (w *world) placeholderValue(name string) (string, error) {
 	case "sha256":
 		return soap.ThumbprintSHA256(v.Leaf()), nil
 	}
-	return "", fmt.Errorf("${%s} stands for nothing", name)
+	return "", fmt.Errorf("unknown placeholder ${%s}", name)
 }
 
 func (w *world) fill(text string) (string, error) {

@@ -19,13 +19,13 @@ const configFile = "vsphere.yaml"
 func configCommands() []command {
 	return []command{
 		{"config swap FILE [in-place | renamed]",
-			"gives the daemon the configuration of a section, as `config` does, while it runs: all at once, as kubelet does with a mounted ConfigMap; " +
-				"`in-place`, `renamed`: as editors do, by emptying and filling the file, or with another one of its name", swapConfig},
-		{"config FILE", "writes the configuration of a further section, such as `new.yaml`, for the daemon that is started next", func(a *arguments) action {
+			"replaces the configuration of the running daemon with a section: atomically, as the kubelet does with a mounted ConfigMap; " +
+				"`in-place`, `renamed`: as editors do, by truncating and rewriting the file, or by renaming a new file to its name", swapConfig},
+		{"config FILE", "sets the configuration for the next daemon start to a further section, such as `new.yaml`", func(a *arguments) action {
 			c := a.configuration(a.word("FILE"))
 			return func(_ context.Context, w *world) error { w.config = c; return nil }
 		}},
-		{"ca write VCENTER", "writes the authority of its certificate, as it is now, into its `caFile`", func(a *arguments) action {
+		{"ca write VCENTER", "writes the CA of the vCenter's current certificate to its `caFile`", func(a *arguments) action {
 			names := a.vcenters()
 			return func(_ context.Context, w *world) (err error) {
 				for _, name := range names {
@@ -35,13 +35,13 @@ func configCommands() []command {
 			}
 		}},
 		{"secret write [VCENTER] [password=PASSWORD] [name=SECRET]",
-			"writes the credentials of all vCenters, as they are now, into the Secret, and nothing else; VCENTER: only those of one, others stay; `password=`: with that password; " +
-				"`name=`: into another Secret, NAME or NAMESPACE/NAME, which the daemon may then read", writeSecret},
-		{"secret file SECRET FILE [key=KEY]", "writes a section into a Secret, under the section's name as the key or under another one", secretFile},
-		{"secret touch", "annotates the Secret", func(*arguments) action {
+			"replaces the content of the Secret with the current credentials of all vCenters; VCENTER: changes only the credentials of this vCenter; `password=`: writes this password instead; " +
+				"`name=`: writes another Secret, NAME or NAMESPACE/NAME, and allows the daemon to read it", writeSecret},
+		{"secret file SECRET FILE [key=KEY]", "writes a section to a Secret; the key is the section's name or KEY", secretFile},
+		{"secret touch", "adds an annotation to the Secret", func(*arguments) action {
 			return func(ctx context.Context, w *world) error { return w.stack.TouchSecret(ctx, stack.TheSecret()) }
 		}},
-		{"secret delete [SECRET]", "deletes the Secret, or another one", func(a *arguments) action {
+		{"secret delete [SECRET]", "deletes the Secret, or another Secret", func(a *arguments) action {
 			name := stack.TheSecret()
 			if len(a.words) > 0 {
 				name = a.secret(a.word("SECRET"))
@@ -49,8 +49,8 @@ func configCommands() []command {
 			return func(ctx context.Context, w *world) error { return w.stack.DeleteSecret(ctx, name) }
 		}},
 		{"credentials swap [VCENTER] [password=PASSWORD]",
-			"does what `secret write` does with the files of the directory `${credentials}`, all at once, as kubelet does with a mounted Secret", swapCredentials},
-		{"pod event REASON [count=N | says TEXT] [within DURATION]", "waits until there are Events of a reason about the daemon's Pod, as the condition `event` says it of a Node", podEvent},
+			"changes the files in the directory `${credentials}` as `secret write` changes the Secret: atomically, as the kubelet does with a mounted Secret", swapCredentials},
+		{"pod event REASON [count=N | says TEXT] [within DURATION]", "waits for Events with this reason about the daemon's Pod; the arguments are those of the condition `event`", podEvent},
 	}
 }
 
@@ -95,7 +95,7 @@ func (a *arguments) secret(word string) types.NamespacedName {
 		name = word
 	}
 	if namespace == "" || name == "" {
-		a.fail("%q is no SECRET", word)
+		a.fail("%q is not a SECRET, NAME or NAMESPACE/NAME", word)
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
@@ -106,7 +106,7 @@ func (a *arguments) option(key string) (string, bool) {
 	}
 	value := strings.TrimPrefix(a.word(key), key)
 	if value == "" {
-		a.fail("a value is missing behind %s", key)
+		a.fail("a value is missing after %s", key)
 	}
 	return value, true
 }
@@ -194,11 +194,11 @@ func podEvent(a *arguments) action {
 			return nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not within %s", timeout)
+			err = fmt.Errorf("not met within %s", timeout)
 		}
 		var actual string
 		w.observer.withView(func(s view) { actual = check(s.ofPod()) })
-		return fmt.Errorf("%w; instead: %s", err, actual)
+		return fmt.Errorf("%w; actual: %s", err, actual)
 	}
 }
 

@@ -12,26 +12,26 @@ import (
 )
 
 var (
-	errNoDaemon  = errors.New("no daemon runs")
-	errNoStandby = errors.New("no standby runs")
+	errNoDaemon  = errors.New("no daemon is running")
+	errNoStandby = errors.New("no standby is running")
 )
 
 func daemonCommands() []command {
 	return []command{
-		{"daemon start [FLAG…]", "starts the daemon, with flags behind the usual ones", func(a *arguments) action {
+		{"daemon start [FLAG…]", "starts the daemon, with these flags after the default flags", func(a *arguments) action {
 			flags := a.rest()
 			return func(_ context.Context, w *world) error {
 				if w.daemon != nil {
-					return errors.New("a daemon runs already")
+					return errors.New("a daemon is already running")
 				}
 				w.flags = flags
 				return w.start()
 			}
 		}},
-		{"daemon stop", "sends SIGTERM and checks that it ends as it should: see [what is always checked](#what-is-always-checked)", func(*arguments) action {
+		{"daemon stop", "sends SIGTERM to the daemon and checks how it exits: see \"Automatic checks\" in docs/how-to/write-a-scenario.md", func(*arguments) action {
 			return func(ctx context.Context, w *world) error { return w.stop(ctx) }
 		}},
-		{"daemon restart", "is `stop` and `start` with the same flags", func(*arguments) action {
+		{"daemon restart", "runs `daemon stop`, then `daemon start` with the same flags", func(*arguments) action {
 			return func(ctx context.Context, w *world) error {
 				if err := w.stop(ctx); err != nil {
 					return err
@@ -39,11 +39,11 @@ func daemonCommands() []command {
 				return w.start()
 			}
 		}},
-		{"daemon kill", "sends SIGKILL; the sessions that it leaves behind are not held against it", func(*arguments) action {
+		{"daemon kill", "sends SIGKILL to the daemon; later checks ignore the sessions that it leaves open", func(*arguments) action {
 			return func(_ context.Context, w *world) error { return w.kill() }
 		}},
-		{"daemon refuses TEXT", "starts the daemon, which has to end on its own, with a status that is not 0 and TEXT in its log", rejectStart},
-		{"daemon healthy [within DURATION]", "waits until /healthz says so", func(a *arguments) action {
+		{"daemon refuses TEXT", "starts the daemon and checks that it exits on its own, with a nonzero status and TEXT in its log", rejectStart},
+		{"daemon healthy [within DURATION]", "waits until /healthz reports that the daemon is healthy", func(a *arguments) action {
 			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
 				if w.daemon == nil {
@@ -56,7 +56,7 @@ func daemonCommands() []command {
 				}, func() error { return fmt.Errorf("/healthz: %w", last) })
 			}
 		}},
-		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose has that line", func(a *arguments) action {
+		{"daemon ready says LINE [within DURATION]", "waits until /readyz?verbose contains this line", func(a *arguments) action {
 			line := a.word("LINE")
 			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
@@ -66,14 +66,14 @@ func daemonCommands() []command {
 				return w.awaitReady(ctx, w.daemon, timeout, func(lines []string) bool { return slices.Contains(lines, line) })
 			}
 		}},
-		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with flags behind the usual ones, and waits until its log says that it waits to lead; both need `--leader-elect=true`", func(a *arguments) action {
+		{"standby start [FLAG…]", "starts a second daemon with the same configuration, with these flags after the default flags, and waits until it takes part in the leader election; both daemons need `--leader-elect=true`", func(a *arguments) action {
 			flags := a.rest()
 			return func(ctx context.Context, w *world) error { return w.startStandby(ctx, flags) }
 		}},
-		{"standby waits [within DURATION]", "checks that the standby does not lead", onStandby(func(_ *world, lines []string) bool {
+		{"standby waits [within DURATION]", "checks that the standby is not the leader", onStandby(func(_ *world, lines []string) bool {
 			return strings.HasPrefix(lines[0], standbyPrefix)
 		})},
-		{"standby leads [within DURATION]", "waits until the standby leads, from now on, when the daemon before it has ended; from then on it is the daemon", onStandby(func(w *world, lines []string) bool {
+		{"standby leads [within DURATION]", "waits until the standby is the leader, after the previous daemon has exited; from then on, the standby is the daemon", onStandby(func(w *world, lines []string) bool {
 			leads := w.daemon == nil && lines[0] != "" && !strings.HasPrefix(lines[0], standbyPrefix)
 			if leads {
 				w.promote()
@@ -118,10 +118,10 @@ func rejectStart(a *arguments) action {
 		select {
 		case <-d.Exited():
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("runs after %s", defaultTimeout), d.Kill())
+			return errors.Join(fmt.Errorf("the daemon is still running after %s", defaultTimeout), d.Kill())
 		}
 		if _, err := d.Stop(); err == nil {
-			return errors.New("it ended with status 0")
+			return errors.New("the daemon exited with status 0")
 		}
 		said, err := w.ownLogText()
 		if err == nil && !strings.Contains(said, text) {
@@ -140,7 +140,7 @@ const (
 
 func (w *world) startStandby(ctx context.Context, flags []string) error {
 	if w.standby != nil {
-		return errors.New("a standby runs already")
+		return errors.New("a standby is already running")
 	}
 	var err error
 	w.standby, err = w.stack.StartDaemon(w.binary, w.mount.Path(configFile), append([]string{"--v=10"}, flags...)...)
@@ -149,7 +149,7 @@ func (w *world) startStandby(ctx context.Context, flags []string) error {
 	}
 	w.standbyFlags = flags
 	return w.poll(ctx, defaultTimeout, func() bool { return strings.Contains(w.standby.Log(), electionMessage) },
-		func() error { return fmt.Errorf("the log of the standby does not contain %q", electionMessage) })
+		func() error { return fmt.Errorf("the standby's log does not contain %q", electionMessage) })
 }
 
 func (w *world) promote() {

@@ -20,18 +20,18 @@ import (
 func nodeCommands() []command {
 	return []command{
 		{"node create NODE… [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
-			"registers Nodes as the kubelets of the VMs of these names do; `swapped`: with the system UUID in the other byte order; " +
-				"`vm=`: of a VM of another name; `uuid=`: with that system UUID, whether or not a VM has it, or with none at all (`uuid=none`); " +
-				"`provider-id=`, `node-ip=`: as with these flags of the kubelet; `address=`: with that InternalIP and ExternalIP, as another cloud provider has written them, or those of two families; `hostname=`: with that Hostname; `label=`: with a label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
-				"`initialized=`: as the vSphere CPI leaves a Node: untainted, with its VM's provider ID unless there is another one, and with these labels and their beta twins; TYPE is the instance type, or `none` as the in-tree provider leaves it; " +
-				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` stands for N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
-		{"node label NODE KEY=VALUE", "gives a Node a label, as its administrator does; `KEY=none` takes it off", patchNode("labels")},
-		{"node annotate NODE KEY=VALUE", "the same with an annotation, as its kubelet may; `${…}` as in a configuration", patchNode("annotations")},
-		{"node taint NODE", "gives a Node the cloud provider's taint and no other, as its administrator does", setTaints(
+			"registers Nodes like the kubelets of the VMs with these names; `swapped`: with the system UUID in the other byte order; " +
+				"`vm=`: for a VM with another name; `uuid=`: with this system UUID, whether or not a VM has it, or without a system UUID (`uuid=none`); " +
+				"`provider-id=`, `node-ip=`: as with these kubelet flags; `address=`: with this InternalIP and ExternalIP, as written by another cloud provider, or with addresses of two families; `hostname=`: with this Hostname; `label=`: with this label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
+				"`initialized=`: as initialized by the vSphere CPI: untainted, with the VM's provider ID unless `provider-id=` sets another, and with these labels and their beta labels; TYPE is the instance type, or `none` as after the in-tree provider; " +
+				"`size:N` at the end of a value of `uuid=`, `provider-id=` or `node-ip=` is replaced with N letters, such as `provider-id=vsphere://size:1MB`", createNodes},
+		{"node label NODE KEY=VALUE", "sets a label of a Node, as an administrator does; `KEY=none` removes it", patchNode("labels")},
+		{"node annotate NODE KEY=VALUE", "sets an annotation of a Node, as its kubelet may; `KEY=none` removes it; `${…}` is replaced as in a configuration", patchNode("annotations")},
+		{"node taint NODE", "replaces all taints of a Node with the cloud provider's taint, as an administrator does", setTaints(
 			v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})},
-		{"node untaint NODE", "takes all taints off a Node, as its administrator does", setTaints()},
-		{"node rebuilt NODE VM", "lets the kubelet of another VM take over a Node, as when a VM is rebuilt under its old name: the Node has that VM's system UUID from then on; " +
-			"`none`: the kubelet reports none", func(a *arguments) action {
+		{"node untaint NODE", "removes all taints of a Node, as an administrator does", setTaints()},
+		{"node rebuilt NODE VM", "sets a Node's system UUID to another VM's, as when a VM is rebuilt under its old name and its kubelet takes over the Node; " +
+			"`none`: the kubelet reports no system UUID", func(a *arguments) action {
 			node := a.word("NODE")
 			vm := a.word("VM")
 			return onNodes([]string{node}, func(ctx context.Context, w *world, name string) error {
@@ -45,8 +45,8 @@ func nodeCommands() []command {
 				return w.patch(ctx, name, map[string]any{"status": map[string]any{"nodeInfo": map[string]any{"systemUUID": m.UUID}}}, "status")
 			})
 		}},
-		{"node ready NODE…", "lets kubelets report that their Nodes are ready", setReady(v1.ConditionTrue)},
-		{"node unknown NODE…", "marks Nodes as the control plane does when kubelets are silent", setReady(v1.ConditionUnknown)},
+		{"node ready NODE…", "sets the Ready condition of Nodes to True, as their kubelets do", setReady(v1.ConditionTrue)},
+		{"node unknown NODE…", "sets the Ready condition of Nodes to Unknown, as the control plane does when kubelets stop reporting", setReady(v1.ConditionUnknown)},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
 			return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
 				return w.stack.Client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
@@ -125,7 +125,7 @@ func createNodes(a *arguments) action {
 		case assigned && key == "label":
 			label, labelValue, ok := strings.Cut(value, "=")
 			if !ok {
-				a.fail("label=KEY=VALUE is written otherwise")
+				a.fail("label= must have the form label=KEY=VALUE")
 			}
 			k.labels[label] = labelValue
 		case assigned && key == "address" && value != "":
@@ -135,7 +135,7 @@ func createNodes(a *arguments) action {
 		case assigned && options[key] != nil && value != "":
 			*options[key] = a.sized(value)
 		case assigned:
-			a.fail("%q is unknown of a Node", word)
+			a.fail("unknown option %q", word)
 		default:
 			names = append(names, word)
 		}
@@ -158,7 +158,7 @@ func createNodes(a *arguments) action {
 func (k *kubelet) initializedAs(a *arguments, value string) {
 	parts := strings.Split(value, "/")
 	if len(parts) != 3 || slices.Contains(parts, "") {
-		a.fail("initialized=REGION/ZONE/TYPE is written otherwise")
+		a.fail("initialized= must have the form initialized=REGION/ZONE/TYPE")
 		return
 	}
 	k.initialized = true

@@ -11,8 +11,8 @@ import (
 
 func vcenterCommands() []command {
 	return []command{
-		{"vcenter VCENTER METHOD [ARG…]", "calls a method of `fleet.VCenter`, such as `Hang` or `Tag /dc region east`: `go doc -all ./test/fleet VCenter` lists them. An argument is text or, " +
-			"of another type, YAML: `Create dc \"{name: node, cluster: c}\"`", func(a *arguments) action {
+		{"vcenter VCENTER METHOD [ARG…]", "calls a method of `fleet.VCenter`, such as `Hang` or `Tag /dc region east`: `go doc -all ./test/fleet VCenter` lists them. " +
+			"Arguments that are not strings are in YAML: `Create dc \"{name: node, cluster: c}\"`", func(a *arguments) action {
 			names := a.vcenters()
 			method := a.word("METHOD")
 			args := a.rest()
@@ -29,7 +29,7 @@ func vcenterCommands() []command {
 				return nil
 			}
 		}},
-		{"forbid VCENTER TEXT", "from now on no request to the vCenter may contain a text, with `${…}` as in a configuration; that is checked whenever the daemon is stopped", func(a *arguments) action {
+		{"forbid VCENTER TEXT", "forbids a text in all further requests to the vCenter, with `${…}` replaced as in a configuration; checked whenever the daemon is stopped", func(a *arguments) action {
 			names := a.vcenters()
 			text := a.word("TEXT")
 			return func(_ context.Context, w *world) error {
@@ -40,7 +40,7 @@ func vcenterCommands() []command {
 				return err
 			}
 		}},
-		{"vm METHOD VM [ARG…]", "does the same in the vCenter of each VM that a pattern fits, with its name as the first argument: `MoveVM node-1 c2-host-1`", func(a *arguments) action {
+		{"vm METHOD VM [ARG…]", "calls a method of `fleet.VCenter` for each VM that matches the pattern, with the VM's name as the first argument: `vm MoveVM node-1 c2-host-1`", func(a *arguments) action {
 			method := a.word("METHOD")
 			pattern := a.word("VM")
 			args := a.rest()
@@ -116,7 +116,7 @@ func (w *world) vmsNamed(pattern string) ([]fleet.VM, error) {
 func (w *world) vmNamed(name string) (fleet.VM, error) {
 	found, err := w.vmsNamed(name)
 	if err == nil && len(found) > 1 {
-		err = fmt.Errorf("the fleet has %d VMs %q", len(found), name)
+		err = fmt.Errorf("the fleet has %d VMs named %q", len(found), name)
 	}
 	if err != nil {
 		return fleet.VM{}, err

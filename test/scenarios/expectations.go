@@ -25,9 +25,9 @@ const defaultTimeout = time.Minute
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
-			"waits until all [conditions](#conditions) hold for all these Nodes at once, a minute if nothing else is said", expectCommand},
-		{"hold DURATION NODE… CONDITION…", "watches that they hold now, all the time, and to the end of it", holdCommand},
-		{"mark requests", "counts requests from here on", func(*arguments) action {
+			"waits until all conditions (see below) are met for all these Nodes at the same time, by default for at most a minute", expectCommand},
+		{"hold DURATION NODE… CONDITION…", "checks that all conditions are met for all these Nodes, from now until DURATION has passed", holdCommand},
+		{"mark requests", "resets the request counts, so that they start here", func(*arguments) action {
 			return func(_ context.Context, w *world) error {
 				for _, v := range w.stack.Fleet.VCenters() {
 					v.ResetRequests()
@@ -35,12 +35,12 @@ func expectations() []command {
 				return nil
 			}
 		}},
-		{"mark nodes", "remembers how all Nodes are once nothing is written to them for a second, for the condition `unchanged`", markNodes},
+		{"mark nodes", "records all Nodes once none has been written for a second, for conditions such as `unchanged`", markNodes},
 		{"requests VCENTER KIND COMPARE N [within DURATION]",
-			"compares how many requests came in since the mark: of a SOAP method, of a kind of REST request, of all that begin so (`KIND*`), or in all (`total`). " +
-				"COMPARE is `=`, `<=` or `>=`; `>=` waits for it, the others are checked at once", requestsCommand},
-		{"sessions VCENTER COMPARE N [within DURATION]", "waits until it has so many sessions, SOAP and REST together", sessionsCommand},
-		{"log has TEXT [within DURATION]", "waits until what the daemon, or the last one, says of its own accord contains it: its log without requests and answers; `${…}` as in a configuration", func(a *arguments) action {
+			"compares the number of requests since `mark requests`: of a SOAP method, of a kind of REST request, of all kinds with a prefix (`KIND*`), or the `total`. " +
+				"COMPARE is `=`, `<=` or `>=`; `>=` waits, `=` and `<=` are checked immediately", requestsCommand},
+		{"sessions VCENTER COMPARE N [within DURATION]", "waits until the vCenter has this number of sessions, SOAP and REST combined", sessionsCommand},
+		{"log has TEXT [within DURATION]", "waits until the log of the current or last daemon, without requests and responses, contains TEXT; `${…}` is replaced as in a configuration", func(a *arguments) action {
 			text := a.word("TEXT")
 			timeout := a.timeout()
 			return func(ctx context.Context, w *world) error {
@@ -56,10 +56,10 @@ func expectations() []command {
 				}, func() error { return errors.Join(last, fmt.Errorf("the log does not contain %q", text)) })
 			}
 		}},
-		{"log size <= SIZE", "checks how much of that there is, such as `100kB`", logSize},
-		{"log lines N TEXT", "checks how many lines of that contain it", logLines},
-		{"log own N TEXT", "checks that at most N lines of that are from source files of vzones, and that one of the last three contains TEXT", logOwn},
-		{"log json", "checks that each line of the whole log is a JSON object, and that those of the framework about a Node have it as a field, as ours do", logJSON},
+		{"log size <= SIZE", "checks that this log is at most SIZE, such as `100kB`", logSize},
+		{"log lines N TEXT", "checks that exactly N lines of this log contain TEXT", logLines},
+		{"log own N TEXT", "checks that at most N lines of this log are from source files of vzones, and that one of the last three contains TEXT", logOwn},
+		{"log json", "checks that each line of the whole log is a JSON object with a message, and that Nodes and vCenters are logged as fields", logJSON},
 	}
 }
 
@@ -74,13 +74,13 @@ func (a *arguments) timeout() time.Duration {
 func (a *arguments) conditions() (nodes []string, checks []check) {
 	for len(a.words) > 0 && !isCondition(a.words[0]) && a.words[0] != "within" {
 		if nodes = append(nodes, a.word("NODE")); strings.Contains(nodes[len(nodes)-1], "=") {
-			a.fail("%q is no condition", nodes[len(nodes)-1])
+			a.fail("unknown condition %q", nodes[len(nodes)-1])
 		}
 	}
 	for len(a.words) > 0 && a.words[0] != "within" {
 		kind, value, ok := findCondition(a.words[0])
 		if !ok {
-			a.fail("%q is no condition", a.words[0])
+			a.fail("unknown condition %q", a.words[0])
 			return nil, nil
 		}
 		a.words = a.words[1:]
@@ -112,9 +112,9 @@ func expectCommand(a *arguments) action {
 		var failures string
 		w.observer.withView(func(s view) { failures = s.wrong(nodes, checks) })
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not within %s", timeout)
+			err = fmt.Errorf("not met within %s", timeout)
 		}
-		return fmt.Errorf("%w; instead:%s", err, failures)
+		return fmt.Errorf("%w; actual:%s", err, failures)
 	}
 }
 
@@ -137,7 +137,7 @@ func holdCommand(a *arguments) action {
 		})
 		switch {
 		case err == nil:
-			return fmt.Errorf("no longer after %s; instead:%s", time.Since(began).Round(10*time.Millisecond), failures)
+			return fmt.Errorf("no longer met after %s; actual:%s", time.Since(began).Round(10*time.Millisecond), failures)
 		case errors.Is(err, context.DeadlineExceeded):
 			return nil
 		}
@@ -192,7 +192,7 @@ func requestsCommand(a *arguments) action {
 	}
 	return onEach(names, timeout, func(v *fleet.VCenter) (bool, error) {
 		is := requestsOf(v, kind)
-		return compare(is, want), fmt.Errorf("%s: %d requests of %s, not %s %d: %v", v.Name(), is, kind, sign, want, v.Requests())
+		return compare(is, want), fmt.Errorf("%s: %d requests of %s, want %s %d: %v", v.Name(), is, kind, sign, want, v.Requests())
 	})
 }
 
@@ -217,7 +217,7 @@ func sessionsCommand(a *arguments) action {
 	timeout := a.timeout()
 	return onEach(names, timeout, func(v *fleet.VCenter) (bool, error) {
 		is := v.Sessions()
-		return compare(is, want), fmt.Errorf("%s has %d sessions, not %s %d", v.Name(), is, sign, want)
+		return compare(is, want), fmt.Errorf("%s has %d sessions, want %s %d", v.Name(), is, sign, want)
 	})
 }
 
@@ -246,7 +246,7 @@ func (w *world) registered(patterns []string) ([]*registration, error) {
 			}
 		}
 		if len(found) == countBefore {
-			return nil, fmt.Errorf("no Node %q was created", pattern)
+			return nil, fmt.Errorf("the script has created no Node %q", pattern)
 		}
 	}
 	return found, nil
@@ -277,7 +277,7 @@ func logJSON(a *arguments) action {
 			}
 		}
 		if nodes == 0 || vcenters == 0 {
-			return fmt.Errorf("%d lines about Nodes and %d about vCenters", nodes, vcenters)
+			return fmt.Errorf("%d lines about Nodes and %d about vCenters, want at least one of each", nodes, vcenters)
 		}
 		return nil
 	}
@@ -317,7 +317,7 @@ func logOwn(a *arguments) action {
 			}
 		}
 		if end := strings.Join(ownLines[max(0, len(ownLines)-3):], ""); len(ownLines) > limit || !strings.Contains(end, text) {
-			err = errors.Join(err, fmt.Errorf("%d lines are of vzones, not at most %d, the last of them:\n%s", len(ownLines), limit, end))
+			err = errors.Join(err, fmt.Errorf("%d lines are from vzones, want at most %d; the last lines:\n%s", len(ownLines), limit, end))
 		}
 		return err
 	}
@@ -338,7 +338,7 @@ func logLines(a *arguments) action {
 			}
 		}
 		if len(found) != n {
-			return fmt.Errorf("%d lines contain %q, not %d: %.2000q", len(found), text, n, found)
+			return fmt.Errorf("%d lines contain %q, want %d: %.2000q", len(found), text, n, found)
 		}
 		return nil
 	}

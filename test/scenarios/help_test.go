@@ -11,7 +11,7 @@ func printCommands(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %s\n      %s\n", c.usage, c.summary)
 	}
-	fmt.Fprintf(w, "  %s\n      plays the lines up to a line with } N times\n\nconditions:\n", repeatUsage)
+	fmt.Fprintf(w, "  %s\n      runs the lines up to the closing } N times\n\nconditions:\n", repeatUsage)
 	for _, k := range conditions() {
 		fmt.Fprintf(w, "  %s\n      %s\n", k.usage, k.summary)
 	}

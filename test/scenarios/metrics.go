@@ -16,8 +16,8 @@ import (
 func metricCommands() []command {
 	return []command{
 		{"metric METRIC COMPARE N [after DURATION] [within DURATION]",
-			"waits until a metric of the daemon is that; METRIC is its name, and behind it `{LABEL=VALUE,…}` for those with these labels only; several count together. " +
-				"`METRIC = none`: it is not there, which is checked at once; `after`: it takes that long at least", metricCommand},
+			"waits until a metric of the daemon has this value; METRIC is a name, optionally with `{LABEL=VALUE,…}` to select series with these labels; the values of several series are added. " +
+				"`METRIC = none`: checks immediately that the metric does not exist; `after`: fails if it takes less than DURATION", metricCommand},
 	}
 }
 
@@ -41,7 +41,7 @@ func (a *arguments) metric() metric {
 		}
 	}
 	if !ok && m.text != "" {
-		a.fail("%q is no METRIC, such as up or up{vcenter=east}", m.text)
+		a.fail("%q is not a METRIC such as up or up{vcenter=east}", m.text)
 	}
 	return m
 }
@@ -63,7 +63,7 @@ func (m *metric) read(ctx context.Context, w *world) (float64, error) {
 
 func written64(f float64) string {
 	if math.IsNaN(f) {
-		return "not there"
+		return "missing"
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
@@ -98,17 +98,17 @@ func metricCommand(a *arguments) action {
 			if err != nil {
 				return err
 			}
-			return fmt.Errorf("%s is %s, not %s %d", m.text, written64(actual), sign, want)
+			return fmt.Errorf("%s is %s, want %s %d", m.text, written64(actual), sign, want)
 		})
 		if took := time.Since(began); failed == nil && took < least {
-			return fmt.Errorf("%s is %s after %s, not after %s", m.text, written64(actual), took.Round(time.Millisecond), least)
+			return fmt.Errorf("%s is %s after %s, want at least %s", m.text, written64(actual), took.Round(time.Millisecond), least)
 		}
 		return failed
 	}
 }
 
 // noMark is the error of conditions without a preceding mark.
-const noMark = "no `mark nodes` is above"
+const noMark = "`mark nodes` must precede this line"
 
 // markNodes marks the current Nodes for the conditions unchanged and as-marked. First it waits until no Node was
 // written for a second, for at most ten seconds: the last write to a joining Node patches its addresses. It also

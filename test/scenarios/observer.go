@@ -93,7 +93,7 @@ func (o *observer) note(object any, exists bool) {
 }
 
 // errEnded is returned by until when the daemon has ended.
-var errEnded = errors.New("the daemon has ended on its own")
+var errEnded = errors.New("the daemon exited unexpectedly")
 
 // await calls seen with the current view and after each change until it returns true. It returns the cause if the
 // context is done first, and errEnded if ended is closed.

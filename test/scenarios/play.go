@@ -72,7 +72,7 @@ func (w *world) logTail(err error) string {
 	for i, line := range lines {
 		lines[i] = line[:min(long, len(line))]
 	}
-	return "\nthe end of the daemon's log, without requests and answers:\n" + strings.Join(lines, "\n")
+	return "\nthe end of the daemon's log, without requests and responses:\n" + strings.Join(lines, "\n")
 }
 
 func (w *world) play(ctx context.Context, steps []step, done func(*step)) error {

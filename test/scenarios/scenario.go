@@ -63,14 +63,14 @@ func Load(path string) (*Scenario, error) {
 				p.addError(line, "%v", err)
 			}
 		default:
-			p.addError(line, "section %q is unknown", section.Name)
+			p.addError(line, "unknown section %q", section.Name)
 		}
 		line += 1 + bytes.Count(section.Data, []byte("\n"))
 	}
 	s.config = p.configs[configSection]
 	s.Held = p.held
 	if s.fleet == "" || s.config == nil || s.steps == nil {
-		p.addError(line, "a scenario has the sections %s, %s and %s", fleetSection, configSection, scriptSection)
+		p.addError(line, "a scenario needs the sections %s, %s and %s", fleetSection, configSection, scriptSection)
 	}
 	return s, errors.Join(p.errs...)
 }
@@ -131,7 +131,7 @@ func (p *parser) script(text string, first int) []step {
 		}
 	}
 	if opened != nil {
-		p.addError(opened.line, "the repeat is never closed")
+		p.addError(opened.line, "the closing } of this repeat is missing")
 	}
 	return steps
 }

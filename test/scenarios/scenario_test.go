@@ -65,34 +65,34 @@ log has "two words"
 // TestLineErrors: each line is rejected with its number and a reason.
 func TestLineErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		`frobnicate east`:                  `"frobnicate" is no command`,
-		`daemon shoot`:                     `is no command; there are: daemon start [FLAG…] | `,
-		`vm MoveVM node`:                   `MoveVM takes 2 arguments, not ["node"]; it is written: vm METHOD VM [ARG…]`,
+		`frobnicate east`:                  `unknown command "frobnicate"`,
+		`daemon shoot`:                     `unknown command; usage: daemon start [FLAG…] | `,
+		`vm MoveVM node`:                   `MoveVM takes 2 arguments, not ["node"]; usage: vm METHOD VM [ARG…]`,
 		`vcenter west Hang`:                `the fleet has no vCenter "west"`,
 		`vcenter east Explode`:             `fleet.VCenter has no method "Explode"`,
 		`node create`:                      `NODE is missing`,
-		`node create a label=b`:            `label=KEY=VALUE is written otherwise`,
-		`node create a initialized=b//c`:   `initialized=REGION/ZONE/TYPE is written otherwise`,
-		`node create a color=red`:          `"color=red" is unknown of a Node`,
+		`node create a label=b`:            `label= must have the form label=KEY=VALUE`,
+		`node create a initialized=b//c`:   `initialized= must have the form initialized=REGION/ZONE/TYPE`,
+		`node create a color=red`:          `unknown option "color=red"`,
 		`node label node rack`:             `KEY=VALUE is missing`,
-		`expect node vm=`:                  `a VM is missing`,
+		`expect node vm=`:                  `VM is missing`,
 		`expect node addresses`:            `LIST is missing`,
-		`expect node zone=a color=red`:     `"color=red" is no condition`,
+		`expect node zone=a color=red`:     `unknown condition "color=red"`,
 		`expect node within 3s`:            `CONDITION is missing`,
 		`expect initialized`:               `NODE is missing`,
-		`expect node exists within 3s now`: `"now" is too much`,
-		`expect node exists within -3s`:    `"-3s" is no DURATION`,
-		`expect node event X count=many`:   `count= is a number`,
-		`requests east Login < 3`:          `a comparison is =, <= or >=, not "<"`,
-		`requests east Login = -1`:         `N is a number, not "-1"`,
-		`log has "half`:                    `a quotation mark is missing`,
+		`expect node exists within 3s now`: `unexpected "now"`,
+		`expect node exists within -3s`:    `"-3s" is not a DURATION`,
+		`expect node event X count=many`:   `count= must be a non-negative integer`,
+		`requests east Login < 3`:          `COMPARE must be =, <= or >=, not "<"`,
+		`requests east Login = -1`:         `N must be a non-negative integer, not "-1"`,
+		`log has "half`:                    `the closing quotation mark is missing`,
 		`config swap other.yaml`:           `there is no section "other.yaml" above the script`,
-		`secret write password=`:           `a value is missing behind password=`,
-		`secret write name=/a`:             `"/a" is no SECRET`,
-		`metric up{vcenter=east = 1`:       `is no METRIC`,
-		`}`:                                `"}" is no command`,
-		`repeat many {`:                    `is written: repeat N {`,
-		`repeat 3 {`:                       `the repeat is never closed`,
+		`secret write password=`:           `a value is missing after password=`,
+		`secret write name=/a`:             `"/a" is not a SECRET`,
+		`metric up{vcenter=east = 1`:       `is not a METRIC`,
+		`}`:                                `unknown command "}"`,
+		`repeat many {`:                    `usage: repeat N {`,
+		`repeat 3 {`:                       `the closing } of this repeat is missing`,
 	} {
 		_, err := loaded(t, head+"node create node\nexpect node exists\n"+line+"\n")
 		if err == nil || !strings.HasPrefix(err.Error(), "story.txtar:10: ") || !strings.Contains(err.Error(), want) {
@@ -105,11 +105,11 @@ func TestLineErrors(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	good := head + "node create node\nexpect node exists\n"
 	for want, content := range map[string]string{
-		"story.txtar:7: a scenario has the sections": strings.Split(good, "-- script --")[0],
-		`story.txtar:10: section "nodes" is unknown`: good + "-- nodes --\n",
-		"story.txtar:3: fleet: yaml":                 strings.Replace(good, "{name: node}", "{nam: node}", 1),
-		"story.txtar:5: yaml":                        strings.Replace(good, "labels: {", "labels: {{", 1),
-		"story.txtar:9: \"b\" is no command":         head + "a\nb\n",
+		"story.txtar:7: a scenario needs the sections": strings.Split(good, "-- script --")[0],
+		`story.txtar:10: unknown section "nodes"`:      good + "-- nodes --\n",
+		"story.txtar:3: fleet: yaml":                   strings.Replace(good, "{name: node}", "{nam: node}", 1),
+		"story.txtar:5: yaml":                          strings.Replace(good, "labels: {", "labels: {{", 1),
+		"story.txtar:9: unknown command \"b\"":         head + "a\nb\n",
 	} {
 		if _, err := loaded(t, content); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("\n got: %v\nwant: %s", err, want)

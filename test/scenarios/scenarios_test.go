@@ -30,7 +30,7 @@ var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 const poolSize = 10
 
 var (
-	rest = flag.Bool("rest", false, "play the scenarios that core.txt does not have")
+	rest = flag.Bool("rest", false, "play only the scenarios that are not in core.txt")
 	help = flag.Bool("commands", false, "print the commands and conditions of scripts")
 )
 
@@ -46,7 +46,7 @@ func run(m *testing.M) int {
 		missing = err
 		// With this line go test prints [no tests to run] behind the package's name; it hides any other
 		// output of a passing package.
-		fmt.Printf("testing: warning: no tests to run\nleft out, every scenario: %v\n", err)
+		fmt.Printf("testing: warning: no tests to run\nskipped all scenarios: %v\n", err)
 	}
 	// The default is the number of processors.
 	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
@@ -92,7 +92,7 @@ func TestScenarios(t *testing.T) {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := play(t, scenario); err != nil {
-				t.Errorf("the scenario does not end as written: %v\n\n%s", err, scenario.Story)
+				t.Errorf("the scenario failed: %v\n\n%s", err, scenario.Story)
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func load(t *testing.T) []*Scenario {
 	t.Helper()
 	files, err := filepath.Glob("*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d scenarios found, %v", len(files), err)
+		t.Fatalf("found %d scenarios, error %v", len(files), err)
 	}
 	all := make([]*Scenario, len(files))
 	for i, file := range files {
@@ -143,24 +143,24 @@ func load(t *testing.T) []*Scenario {
 func TestFailures(t *testing.T) {
 	const node, daemon = "node create node\n", "node create node\ndaemon start\nexpect node initialized\n"
 	for name, c := range map[string]struct{ script, want string }{
-		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not within 100ms; instead:\n  node: topology.kubernetes.io/zone=a\n"},
-		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "instead:\n  node: initialized"},
-		"touched":       {node + "daemon start\nhold 20s node untouched", "instead:\n  node: written to by vsphere-cloud-controller-manager"},
-		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, not = 7: map"},
-		"sessions left": {daemon + `vcenter east FaultREST "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 forgiven)"},
-		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon has ended on its own"},
-		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "instead:\n  node: there is no such Node"},
-		"no Event":      {node + "expect node event Fire within 100ms", "instead:\n  node: Events: none"},
-		"log lines":     {daemon + "log lines 2 'Starting the vSphere'", `1 lines contain "Starting the vSphere", not 2: `},
+		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not met within 100ms; actual:\n  node: topology.kubernetes.io/zone=a\n"},
+		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "actual:\n  node: initialized"},
+		"touched":       {node + "daemon start\nhold 20s node untouched", "actual:\n  node: written to by vsphere-cloud-controller-manager"},
+		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, want = 7: map"},
+		"sessions left": {daemon + `vcenter east FaultREST "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 ignored)"},
+		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon exited unexpectedly"},
+		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "actual:\n  node: the Node does not exist"},
+		"no Event":      {node + "expect node event Fire within 100ms", "actual:\n  node: Events: none"},
+		"log lines":     {daemon + "log lines 2 'Starting the vSphere'", `1 lines contain "Starting the vSphere", want 2: `},
 		"no VM":         {node + "vm PowerOff other", `the fleet has no VM "other"`},
-		"changed":       {node + "mark nodes\nnode label node a=b\nexpect node unchanged within 100ms", "instead:\n  node: written to since the mark, last by "},
-		"status":        {node + "mark nodes\nnode unknown node\nexpect node as-marked within 100ms", "instead:\n  node: &Node{"},
-		"metric":        {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 7 within 1s", "vsphere_ccm_nodes{outcome=placed} is 1, not = 7"},
-		"too early":     {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 1 after 1h", ", not after 1h0m0s"},
-		"lost":          {node + "writer start 10ms\nhold 1s node exists\nnode label node example.com/writer=0\nwriter stop", "what another writer wrote to node is lost: "},
-		"no Pod Event":  {daemon + "pod event Fire says smoke within 100ms", "pod event Fire says smoke within 100ms: not within 100ms; instead: Events: none"},
-		"leak":          {daemon + "secret write east password=" + "vsphere-vm", "the log holds a password of the script as plain"},
-		"Event":         {daemon + "expect node event Synced\nsecret write \"password=synced successfully\"", "an Event holds a password of the script as plain"},
+		"changed":       {node + "mark nodes\nnode label node a=b\nexpect node unchanged within 100ms", "actual:\n  node: written to since `mark nodes`, last by "},
+		"status":        {node + "mark nodes\nnode unknown node\nexpect node as-marked within 100ms", "actual:\n  node: &Node{"},
+		"metric":        {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 7 within 1s", "vsphere_ccm_nodes{outcome=placed} is 1, want = 7"},
+		"too early":     {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 1 after 1h", ", want at least 1h0m0s"},
+		"lost":          {node + "writer start 10ms\nhold 1s node exists\nnode label node example.com/writer=0\nwriter stop", "a change by the other writer to node is lost: "},
+		"no Pod Event":  {daemon + "pod event Fire says smoke within 100ms", "pod event Fire says smoke within 100ms: not met within 100ms; actual: Events: none"},
+		"leak":          {daemon + "secret write east password=" + "vsphere-vm", "the log contains a password of the script as plain text"},
+		"Event":         {daemon + "expect node event Synced\nsecret write \"password=synced successfully\"", "an Event contains a password of the script as plain text"},
 		"second round":  {node + "repeat 2 {\nexpect node exists within 100ms\nnode delete node\n}", "round 2 of 2: story.txtar:10: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestFailures(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("\n got: %v\nwant: %s", err, c.want)
 			}
-			if strings.Contains(c.script, "daemon start") && !strings.Contains(err.Error(), "\nthe end of the daemon's log, without requests and answers:\n") {
-				t.Errorf("no log: %v", err)
+			if strings.Contains(c.script, "daemon start") && !strings.Contains(err.Error(), "\nthe end of the daemon's log, without requests and responses:\n") {
+				t.Errorf("the error does not contain the end of the log: %v", err)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ const readyCondition = "vzones/TopologyReady"
 
 func vmCheck(a *arguments, name string) check {
 	if name == "" {
-		a.fail("a VM is missing")
+		a.fail("VM is missing")
 	}
 	return present(func(s state) string {
 		if name == none {
@@ -38,11 +38,11 @@ func vmCheck(a *arguments, name string) check {
 			vms = slices.DeleteFunc(vms, func(m fleet.VM) bool { return m.ProviderID() != s.providerID })
 		}
 		if len(vms) != 1 {
-			return fmt.Sprintf("the fleet has %d VMs %q", len(vms), name)
+			return fmt.Sprintf("the fleet has %d VMs named %q", len(vms), name)
 		}
 		want := vms[0].VCenter + "/" + vms[0].MoID
 		is := entryIs(s.node.Annotations, "annotation", vmKey, want)
-		return unless(is == "", is+", not "+want)
+		return unless(is == "", is+", want "+want)
 	})
 }
 
@@ -66,7 +66,7 @@ func untouched(s state) string {
 		}
 	}
 	if !equality.Semantic.DeepEqual(s.node.Spec, s.made.Spec) {
-		return fmt.Sprintf("spec %+v, not %+v", s.node.Spec, s.made.Spec)
+		return fmt.Sprintf("spec %+v, want %+v", s.node.Spec, s.made.Spec)
 	}
 	return unless(len(s.events) == 0, "Events: "+listEvents(s.events))
 }
@@ -78,7 +78,7 @@ func asMarked(s state) string {
 	}
 	was := ofOthers(s.marked)
 	is := ofOthers(s.node)
-	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("%+v, not %+v", is, was))
+	return unless(equality.Semantic.DeepEqual(is, was), fmt.Sprintf("%+v, want %+v", is, was))
 }
 
 // ofOthers returns a Node without vzones' labels, annotations and condition.
@@ -136,5 +136,5 @@ func unwritten(s state) string {
 			latestTime = f.Time.Time
 		}
 	}
-	return "written to since the mark, last by " + latest
+	return "written to since `mark nodes`, last by " + latest
 }

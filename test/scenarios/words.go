@@ -41,7 +41,7 @@ func split(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, errors.New("a quotation mark is missing")
+		return nil, errors.New("the closing quotation mark is missing")
 	}
 	end()
 	return words, nil
@@ -53,7 +53,7 @@ func repeats(words []string) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("is written: %s", repeatUsage)
+	return 0, fmt.Errorf("usage: %s", repeatUsage)
 }
 
 // matches reports whether a name matches a pattern, in which * matches any characters.

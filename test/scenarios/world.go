@@ -134,10 +134,10 @@ func (w *world) stop(ctx context.Context) error {
 	w.daemon = nil
 	took, err := d.Stop()
 	if err != nil {
-		errs = append(errs, fmt.Errorf("the daemon ended with %w", err))
+		errs = append(errs, fmt.Errorf("the daemon exited with %w", err))
 	}
 	if limit := stack.Slower(5 * time.Second); took > limit {
-		errs = append(errs, fmt.Errorf("the daemon took %s to end after SIGTERM, at most %s are allowed", took.Round(time.Millisecond), limit))
+		errs = append(errs, fmt.Errorf("the daemon took %s to exit after SIGTERM, want at most %s", took.Round(time.Millisecond), limit))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		if w.standby != nil {
@@ -153,7 +153,7 @@ func (w *world) stop(ctx context.Context) error {
 		_ = wait.PollUntilContextTimeout(context.WithoutCancel(ctx), 50*time.Millisecond, stack.Slower(time.Second), true,
 			func(context.Context) (bool, error) { return left() <= 0, nil })
 		if left := left(); left > 0 {
-			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d forgiven)",
+			errs = append(errs, fmt.Errorf("%s has %d sessions left (%d SOAP, %d REST; %d ignored)",
 				v.Name(), left, v.SOAPSessions(), v.RESTSessions(), w.leftSessions[v.Name()]))
 		}
 	}
@@ -168,28 +168,28 @@ func (w *world) audit(d *stack.Daemon) error {
 	}
 	var errs []error
 	for _, leaked := range w.stack.Fleet.Leaked() {
-		errs = append(errs, fmt.Errorf("the daemon has sent %s", leaked))
+		errs = append(errs, fmt.Errorf("the daemon sent %s", leaked))
 	}
 	for _, v := range w.stack.Fleet.VCenters() {
 		for kind := range v.Requests() {
 			if !changesNothing(kind) {
-				errs = append(errs, fmt.Errorf("the daemon has asked %s for %s, which may change something", v.Name(), kind))
+				errs = append(errs, fmt.Errorf("the daemon sent %s the request %s, which may change it", v.Name(), kind))
 			}
 		}
 	}
 	log := d.Log()
 	for _, found := range w.secrets.In(log) {
-		errs = append(errs, fmt.Errorf("the log holds %s", found))
+		errs = append(errs, fmt.Errorf("the log contains %s", found))
 	}
 	for _, found := range w.secrets.In(w.observer.events()) {
-		errs = append(errs, fmt.Errorf("an Event holds %s", found))
+		errs = append(errs, fmt.Errorf("an Event contains %s", found))
 	}
 	for _, race := range d.Races() {
-		errs = append(errs, fmt.Errorf("the log holds a data race: %.2000s", race))
+		errs = append(errs, fmt.Errorf("the log contains a data race: %.2000s", race))
 	}
 	for _, trace := range []string{"panic: ", "fatal error: "} {
 		if _, after, found := strings.Cut(log, trace); found {
-			errs = append(errs, fmt.Errorf("the log holds %s%.2000s", trace, after))
+			errs = append(errs, fmt.Errorf("the log contains %s%.2000s", trace, after))
 		}
 	}
 	return errors.Join(errs...)
@@ -227,7 +227,7 @@ func (w *world) poll(ctx context.Context, timeout time.Duration, met func() bool
 	case errors.Is(err, errEnded):
 		return fmt.Errorf("%w: %w", errEnded, wrong())
 	case err != nil:
-		return fmt.Errorf("not within %s: %w", timeout, wrong())
+		return fmt.Errorf("not met within %s: %w", timeout, wrong())
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ const writerKey = "example.com/writer"
 // writerCommands control another writer, which changes Nodes concurrently with the daemon.
 func writerCommands() []command {
 	return []command{
-		{"writer start DURATION", "has another writer change a label and a taint of its own, `" + writerKey + "`, on each Node that often; " +
-			"each time it checks that what it wrote last is still there", func(a *arguments) action {
+		{"writer start DURATION", "starts another writer, which changes its own label and taint `" + writerKey + "` on each Node at this interval, " +
+			"and checks each time that its last change is still there", func(a *arguments) action {
 			every := a.duration()
 			return func(ctx context.Context, w *world) error {
 				if w.writer != nil {
-					return errors.New("another writer runs already")
+					return errors.New("another writer is already running")
 				}
 				ctx, cancel := context.WithCancel(ctx)
 				w.writer = &writer{end: cancel, errs: make([]error, len(w.nodes))}
@@ -38,10 +38,10 @@ func writerCommands() []command {
 				return nil
 			}
 		}},
-		{"writer stop", "ends it and checks that nothing that it wrote was lost", func(*arguments) action {
+		{"writer stop", "stops the other writer and checks that none of its changes were lost", func(*arguments) action {
 			return func(_ context.Context, w *world) error {
 				if w.writer == nil {
-					return errors.New("no other writer runs")
+					return errors.New("no other writer is running")
 				}
 				return w.endWriter()
 			}
@@ -108,7 +108,7 @@ func (w *world) writeOn(ctx context.Context, name, last, next string) error {
 		}
 	}
 	if last != "" && (taint == nil || taint.Value != last || node.Labels[writerKey] != last) {
-		return fmt.Errorf("what another writer wrote to %s is lost: its label is %q and its taint %v, and it wrote %q", name, node.Labels[writerKey], taint, last)
+		return fmt.Errorf("a change by the other writer to %s is lost: label %q, taint %v, want %q", name, node.Labels[writerKey], taint, last)
 	}
 	if next == "" {
 		return nil

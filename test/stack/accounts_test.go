@@ -30,14 +30,14 @@ func TestRolesOfTheIncumbent(t *testing.T) {
 			w.flags = append([]string{"--use-service-account-credentials=true"}, c.flags...)
 			failed := exercised(t, w, []string{withToken}, func() bool { return true })
 			if !slices.Equal(failed, []string{withToken}) {
-				t.Errorf("these fail: %q\n%s", failed, w.d.Log())
+				t.Errorf("failed exercises: %q\n%s", failed, w.d.Log())
 			}
 			for _, q := range requests(t, log, 0) {
 				if !q.allowed() && !strings.HasSuffix(q.ObjectRef.Resource, "reviews") {
-					t.Errorf("refused: %v", q)
+					t.Errorf("denied request: %v", q)
 				}
 				if q.ObjectRef.Resource == "serviceaccounts" {
-					t.Errorf("the daemon asks for accounts: %v", q)
+					t.Errorf("the daemon requests ServiceAccounts: %v", q)
 				}
 			}
 		})

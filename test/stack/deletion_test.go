@@ -112,7 +112,7 @@ func TestANewNodeIsNotDeletedForTheOldOne(t *testing.T) {
 	factory.Shutdown()
 	n, err := s.Client.CoreV1().Nodes().Get(t.Context(), "replaced", metav1.GetOptions{})
 	if err != nil || successor == nil || n.UID != successor.UID || n.DeletionTimestamp != nil {
-		t.Errorf("getting the new Node: got %v, %v, want it undeleted; the framework reported: %s", n, err, failed)
+		t.Errorf("the new Node must not be deleted: got %v, %v; the framework reported: %s", n, err, failed)
 	}
 }
 

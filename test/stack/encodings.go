@@ -13,7 +13,7 @@ import (
 
 // forms returns the forms in which a secret typically reaches a log, without duplicates.
 func forms(secret string) map[string]string {
-	result := map[string]string{"plain": secret}
+	result := map[string]string{"plain text": secret}
 	add := func(form, text string) {
 		if text != secret && len(text) >= 4 {
 			result[form] = text
@@ -38,7 +38,7 @@ func forms(secret string) map[string]string {
 	}
 	for form, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "URL base64": base64.RawURLEncoding} {
 		for behind := range 3 {
-			add(fmt.Sprintf("%s behind %d bytes", form, behind), stableBase64(encoding, raw, behind))
+			add(fmt.Sprintf("%s after %d bytes", form, behind), stableBase64(encoding, raw, behind))
 		}
 	}
 	return result

@@ -50,7 +50,7 @@ func TestSearch(t *testing.T) {
 	s.Add("session of west", "0b2c4e9e")
 	s.Add("nothing", "abc")
 	got := s.In("pw-east pw-east abc 0b2c4e9e\n" + hex.EncodeToString([]byte("pw-east")))
-	want := []string{"password of east as hex", "password of east as plain", "session of west as plain"}
+	want := []string{"password of east as hex", "password of east as plain text", "session of west as plain text"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}

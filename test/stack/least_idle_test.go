@@ -14,7 +14,7 @@ import (
 func TestRolesAreEnough(t *testing.T) {
 	w, log := newLeastWorld(t, manifests.Plain, namespace)
 	if failed, denied := w.without(t, log, nil, leastRow{}); len(failed) > 0 || len(denied) > 0 {
-		t.Errorf("with all rights these fail: %q; and these are refused: %q\n%s", failed, denied, w.d.Log())
+		t.Errorf("with all permissions, failed exercises: %q, denied requests: %q\n%s", failed, denied, w.d.Log())
 	}
 	// A deletion must name the UID, in case the Node was registered again.
 	if !slices.ContainsFunc(w.requests, isNodeDeletion) {
@@ -22,7 +22,7 @@ func TestRolesAreEnough(t *testing.T) {
 	}
 	for _, q := range w.requests {
 		if p := q.RequestObject.Preconditions; isNodeDeletion(q) && (p == nil || p.UID == nil) {
-			t.Errorf("Node %s is deleted whatever its UID is", q.ObjectRef.Name)
+			t.Errorf("Node %s is deleted without a UID precondition", q.ObjectRef.Name)
 		}
 	}
 }
@@ -57,22 +57,22 @@ func TestNoPermissionIsUnused(t *testing.T) {
 		t.Run(r.String(), func(t *testing.T) {
 			row, ok := leastRows[r.String()]
 			if !ok {
-				t.Fatal("leastRows does not say what it is for")
+				t.Fatal("leastRows does not document this permission")
 			}
 			failed, denied := w.without(t, log, &r, row)
 			for _, name := range row.fails {
 				if !slices.Contains(failed, name) {
-					t.Errorf("%s without it", name)
+					t.Errorf("%s works without the permission", name)
 				}
 			}
 			for _, name := range failed {
 				if !slices.Contains(row.fails, name) && !slices.Contains(row.may, name) {
-					t.Errorf("without it this fails too: %s", name)
+					t.Errorf("%s also fails without the permission", name)
 				}
 			}
 			deniedOnly(t, r, denied)
 			if n := w.count(row.repeated); row.repeated != "" && n < 3 {
-				t.Errorf("%d times %s, want it again and again", n, row.repeated)
+				t.Errorf("%d requests %s, want at least 3", n, row.repeated)
 			}
 		})
 	}
@@ -90,11 +90,11 @@ func deniedOnly(t *testing.T, r grantedPermission, denied []request) {
 		case resource == r.resource && q.Verb == r.verb && q.ObjectRef.Namespace == r.namespace && q.ObjectRef.APIGroup == r.group:
 			asked = true
 		default:
-			t.Errorf("the API server refuses also %v", q)
+			t.Errorf("the API server also denies %v", q)
 		}
 	}
 	if !asked {
-		t.Errorf("the API server was never asked for it: %q", denied)
+		t.Errorf("no request needed this permission; denied requests: %q", denied)
 	}
 }
 

@@ -91,7 +91,7 @@ func permissionsOf(t *testing.T, of grantedPermission, rules []rbacv1.PolicyRule
 	var all []grantedPermission
 	for _, rule := range rules {
 		if len(rule.APIGroups) != 1 || len(rule.NonResourceURLs) > 0 || slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
-			t.Fatalf("%s %s: a rule that this test does not understand: %v", of.kind, of.name, rule)
+			t.Fatalf("%s %s: this test does not support the rule %v", of.kind, of.name, rule)
 		}
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {

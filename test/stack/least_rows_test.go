@@ -41,13 +41,13 @@ var leastRows = map[string]leastRow{
 	"nodes list": {
 		who:      "the informer of all controllers, if the API server does not stream lists or a stream breaks",
 		fails:    ofNodes,
-		narrower: "all Nodes have to be seen, to find those that wait",
+		narrower: "the controllers must see all Nodes to find uninitialized Nodes",
 		env:      "KUBE_FEATURE_WatchListClient=false",
 	},
 	"nodes watch": {
 		who:      "the informer of all controllers",
 		may:      ofNodes,
-		narrower: "all Nodes have to be seen, to find those that wait",
+		narrower: "the controllers must see all Nodes to find uninitialized Nodes",
 		repeated: "nodes list",
 		late:     "prompt reactions to Node changes: all Nodes are relisted after growing delays",
 	},
@@ -55,22 +55,22 @@ var leastRows = map[string]leastRow{
 		who:      "the framework's node controller, which writes labels and provider ID and removes the taint in one update",
 		fails:    []string{"the initialization of Nodes", "the addresses of Nodes", "label changes of running Nodes", "the taint of a VM that is off", "repeated Events of a Node"},
 		may:      []string{"Events of Nodes"},
-		narrower: "the framework calls update, not patch, and a provider cannot choose; RBAC knows no fields",
+		narrower: "the framework calls update, not patch, and a provider cannot choose; RBAC cannot limit fields",
 	},
 	"nodes patch": {
 		who:      "the topology controller, for labels and annotations of running Nodes, and the framework, for the taint of a VM that is off",
 		fails:    []string{"label changes of running Nodes", "the taint of a VM that is off", "repeated Events of a Node"},
-		narrower: "update would do for neither: both send a patch, so that another writer's change is not lost",
+		narrower: "update is not enough for either: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {
 		who:      "the framework's node controller, for addresses, and the topology controller, for the condition vzones/TopologyReady",
 		fails:    []string{"the addresses of Nodes"},
-		narrower: "it is the subresource alone, and no update",
+		narrower: "only the subresource, and not update",
 	},
 	"nodes delete": {
 		who:      "the framework's node lifecycle controller",
 		fails:    []string{"the deletion of Nodes"},
-		narrower: "names are not known in advance; take the rule out with nodes.skipDeletion: true",
+		narrower: "names are not known in advance; remove the rule with nodes.skipDeletion: true",
 	},
 	"kube-system leases create": {
 		who:      "leader election, once in the life of a cluster",
@@ -80,24 +80,24 @@ var leastRows = map[string]leastRow{
 	"kube-system leases get": {
 		who:      "leader election",
 		fails:    ofLeader,
-		narrower: "it is one Lease by its name",
+		narrower: "only one Lease, by name",
 	},
 	"kube-system leases update": {
 		who:      "leader election: the leader renews, a standby takes over",
 		fails:    []string{"renewing the Lease"},
 		may:      slices.Concat(ofLeader, ofPods, []string{"/metrics with a token", "/metrics with a certificate"}),
-		narrower: "it is one Lease by its name; the client library calls update",
+		narrower: "only one Lease, by name; the client library calls update",
 	},
 	"kube-system secrets list": {
 		who:      "reading the credentials at the start, if the API server does not stream lists",
 		fails:    append(slices.Clone(ofNodes), "the use of a new password"),
-		narrower: "each Secret by its name, in lists and watches of that name alone; get is not granted",
+		narrower: "each Secret by name, only in lists and watches of that name; get is not granted",
 		env:      "KUBE_FEATURE_WatchListClient=false",
 	},
 	"kube-system secrets watch": {
 		who:      "reading changed credentials",
 		may:      []string{"the use of a new password"},
-		narrower: "each Secret by its name",
+		narrower: "each Secret by name",
 		late:     "prompt use of a new password: the Secret is relisted after growing delays",
 	},
 	"kube-system events create": {
@@ -108,7 +108,7 @@ var leastRows = map[string]leastRow{
 	"kube-system events patch": {
 		who:      "the update of a repeated Event of the Pod",
 		fails:    []string{"repeated Events of the Pod"},
-		narrower: "names of Events are made up",
+		narrower: "names of Events are generated",
 	},
 	"default events create": {
 		who:      "Events of Nodes, which are in this namespace",
@@ -118,16 +118,16 @@ var leastRows = map[string]leastRow{
 	"default events patch": {
 		who:      "the update of a repeated Event of a Node",
 		fails:    []string{"repeated Events of a Node"},
-		narrower: "names of Events are made up",
+		narrower: "names of Events are generated",
 	},
 	"RoleBinding system:cloud-controller-manager:authentication-reader": {
 		who:      "the secure port, which reads the CAs of client certificates at the start",
 		fails:    slices.Sorted(maps.Keys(exercises)),
-		narrower: "it is Kubernetes' own Role for one ConfigMap",
+		narrower: "Kubernetes' own Role for one ConfigMap",
 	},
 	"ClusterRoleBinding system:cloud-controller-manager:auth-delegator": {
 		who:      "the secure port, which asks the API server for the user of a token and for permission to get /metrics",
 		fails:    []string{"/metrics with a token"},
-		narrower: "it is Kubernetes' own ClusterRole with the two reviews; they are not in a namespace",
+		narrower: "Kubernetes' own ClusterRole with the two reviews, which are not namespaced",
 	},
 }

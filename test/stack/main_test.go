@@ -23,7 +23,7 @@ func run(m *testing.M) int {
 	if err := cluster.Wanted(); err != nil {
 		// With this line go test prints [no tests to run] behind the package's name; it hides any other
 		// output of a passing package.
-		fmt.Printf("testing: warning: no tests to run\nleft out, every test of the whole stack: %v\n", err)
+		fmt.Printf("testing: warning: no tests to run\nskipped all tests of the stack: %v\n", err)
 		return 0
 	}
 	// More than the number of processors, because tests mostly wait.

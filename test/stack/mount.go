@@ -100,5 +100,5 @@ func (m *Mount) Write(name string, data []byte, how string) error {
 		}
 		return os.Rename(temporary, m.Path(name))
 	}
-	return fmt.Errorf("a file is not written %q", how)
+	return fmt.Errorf("unknown way to write a file: %q", how)
 }

@@ -31,7 +31,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 	for _, r := range grantedPermissions(t) {
 		row, ok := leastRows[r.String()]
 		if !ok || row.who == "" || row.narrower == "" || len(row.fails) == 0 && row.late == "" {
-			t.Errorf("leastRows does not say who needs %s, what fails without it and why it is not narrower", r)
+			t.Errorf("leastRows must document %s: the component that needs it, what fails without it, and why it is not narrower", r)
 		}
 		used[r.String()] = true
 		where := r.namespace
@@ -58,7 +58,7 @@ func TestPermissionsAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(data) {
-		t.Errorf("%s is not current; go test ./test/stack -run TestPermissionsAreDocumented -update writes it", permissions)
+		t.Errorf("%s is outdated: run go test ./test/stack -run TestPermissionsAreDocumented -update", permissions)
 	}
 }
 

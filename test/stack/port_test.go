@@ -81,11 +81,11 @@ func TestTokensOfOthers(t *testing.T) {
 			want := map[string]int{scraper: http.StatusOK, stranger: http.StatusForbidden, guess: http.StatusUnauthorized, "": http.StatusUnauthorized}
 			for token, code := range want {
 				if got, body, err := d.Get(t.Context(), "/metrics", token); err != nil || got != code {
-					t.Errorf("%.8s… gets %d, %v, want %d: %.200s", token, got, err, code, body)
+					t.Errorf("/metrics with token %.8s…: got %d, %v, want %d: %.200s", token, got, err, code, body)
 				}
 			}
 			if !strings.Contains(d.Log(), "limited to 7") {
-				t.Error("the log does not say that the verbosity is limited")
+				t.Error("the log does not report that the verbosity is limited")
 			}
 			if _, err := d.Stop(); err != nil {
 				t.Error(err)
@@ -99,7 +99,7 @@ func TestTokensOfOthers(t *testing.T) {
 				secrets.Add(what, secret)
 			}
 			for _, found := range secrets.In(d.Log()) {
-				t.Errorf("the log has %s", found)
+				t.Errorf("the log contains %s", found)
 			}
 		})
 	}
@@ -132,10 +132,10 @@ func TestReadyz(t *testing.T) {
 	}
 	ready(t, d, "")
 	if code, body, err := d.Get(t.Context(), "/readyz?verbose", ""); err != nil || code != http.StatusUnauthorized || strings.Contains(body, "east") {
-		t.Errorf("unknown: /readyz?verbose: %d %q %v", code, body, err)
+		t.Errorf("without a token: /readyz?verbose: %d %q %v", code, body, err)
 	}
 	if code, body, err := d.Get(t.Context(), "/readyz?verbose", "a guess"); err != nil || code != http.StatusUnauthorized {
-		t.Errorf("with a wrong token: /readyz?verbose: %d %q %v", code, body, err)
+		t.Errorf("with an invalid token: /readyz?verbose: %d %q %v", code, body, err)
 	}
 	if says, err := s.Ready(t.Context(), d); err != nil || !strings.Contains(says, "vcenter east: synced") {
 		t.Errorf("with a certificate: /readyz?verbose: %q, %v, want vCenter east synced", says, err)

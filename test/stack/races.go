@@ -37,7 +37,7 @@ func (d *Daemon) Races() []string { return races(d.Log()) }
 func races(log string) []string {
 	var found []string
 	if strings.Count(log, "WARNING: DATA RACE") != len(report.FindAllString(log, -1)) {
-		found = append(found, "a report of the race detector that is cut off")
+		found = append(found, "a truncated report of the race detector")
 	}
 	for _, r := range report.FindAllStringSubmatch(log, -1) {
 		accesses := access.FindAllStringSubmatch(r[1]+"\n", -1)

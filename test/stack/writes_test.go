@@ -65,10 +65,10 @@ topology:
 	want := []string{"update ", "patch status"}
 	for _, m := range s.Fleet.VMs() {
 		if !slices.Equal(got[m.Name], want) {
-			t.Errorf("Node %s is written %q, want %q", m.Name, got[m.Name], want)
+			t.Errorf("writes to Node %s: %q, want %q", m.Name, got[m.Name], want)
 		}
 	}
 	if n := len(s.Fleet.VMs()); events != n {
-		t.Errorf("%d Events of %d Nodes", events, n)
+		t.Errorf("%d Events about %d Nodes, want one for each", events, n)
 	}
 }

@@ -172,7 +172,7 @@ func (r *release) run(binary string) *stack.Daemon {
 	r.t.Helper()
 	sets, err := r.s.Client.AppsV1().DaemonSets("kube-system").List(r.t.Context(), metav1.ListOptions{})
 	if err != nil || len(sets.Items) != 1 {
-		r.t.Fatalf("%d DaemonSets, %v", len(sets.Items), err)
+		r.t.Fatalf("got %d DaemonSets, want 1, error %v", len(sets.Items), err)
 	}
 	pod := sets.Items[0].Spec.Template.Spec
 	var config *v1.ConfigMap
@@ -210,11 +210,11 @@ func (r *release) gone(had, has string) {
 	r.t.Helper()
 	there := strings.Fields(r.tool("kubectl", has, "get", "-o=name", "-f=-"))
 	if len(there) < 6 {
-		r.t.Fatalf("the release has only %v", there)
+		r.t.Fatalf("the release has only these objects: %v", there)
 	}
 	for _, object := range strings.Fields(r.tool("kubectl", had, "get", "-o=name", "--ignore-not-found", "-f=-")) {
 		if !slices.Contains(there, object) {
-			r.t.Errorf("%s is left behind", object)
+			r.t.Errorf("%s still exists", object)
 		}
 	}
 }

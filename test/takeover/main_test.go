@@ -57,7 +57,7 @@ func incumbent() (string, error) {
 	if binary := os.Getenv(incumbentVariable); binary != "" {
 		return binary, nil
 	}
-	const build = "make incumbent builds it"
+	const build = "run make incumbent"
 	info, err := buildinfo.ReadFile(built)
 	if err != nil {
 		return "", fmt.Errorf("no vSphere CPI: %w; %s", err, build)
@@ -67,7 +67,7 @@ func incumbent() (string, error) {
 		return "", err
 	}
 	if !bytes.Contains(mod, []byte("\t"+info.Main.Path+" "+info.Main.Version+" // indirect\n")) {
-		return "", fmt.Errorf("%s is %s %s, which test/incumbent/go.mod does not name; %s", built, info.Main.Path, info.Main.Version, build)
+		return "", fmt.Errorf("%s is %s %s, which is not the version in test/incumbent/go.mod; %s", built, info.Main.Path, info.Main.Version, build)
 	}
 	return filepath.Abs(built)
 }

@@ -52,7 +52,7 @@ func recordNodes(ctx context.Context, nodes typedv1.NodeInterface) (*nodeRecorde
 			w.see(e)
 		}
 		if ctx.Err() == nil {
-			w.fail("the watch has ended before the test")
+			w.fail("the watch ended before the test")
 		}
 	}()
 	return w, nil
@@ -107,7 +107,7 @@ func (w *nodeRecorder) fail(what string) {
 func (w *nodeRecorder) see(e watch.Event) {
 	is, ok := e.Object.(*v1.Node)
 	if !ok {
-		w.fail(fmt.Sprintf("the watch has told %v", e.Object))
+		w.fail(fmt.Sprintf("the watch returned %v", e.Object))
 		return
 	}
 	w.mu.Lock()

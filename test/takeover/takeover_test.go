@@ -118,13 +118,13 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	w.expect(cpi, all)
 	w.change()
 	w.expectUnchanged()
-	w.hold(cpi, "the CPI that has initialized them")
+	w.hold(cpi, "the CPI has initialized them")
 
 	d := w.startStandby(ours)
-	w.hold(cpi, "the CPI leads and vzones waits")
+	w.hold(cpi, "the CPI leads and vzones is the standby")
 	w.expectUnchanged(removeOurs, removeBackfilled)
 	w.stopIncumbent(cpi)
-	w.until(d, "vzones knows all VMs", known(all))
+	w.until(d, "vzones has recorded all VMs", known(all))
 	w.awaitEvent(d, "moved", "TopologyDrift")
 	w.awaitEvent(d, "resized", "InstanceTypeDrift")
 	w.hold(d, "vzones has taken over")
@@ -138,11 +138,11 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 		return nil
 	})
 	w.join(d, &all, "joins-vzones")
-	w.until(d, "vzones knows all VMs", known(all))
+	w.until(d, "vzones has recorded all VMs", known(all))
 
 	w.until(d, "each Node has the condition", func(n *v1.Node) error {
 		if !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady }) {
-			return errors.New("it has no condition")
+			return errors.New("the condition is missing")
 		}
 		return nil
 	})
@@ -152,23 +152,23 @@ func TestTakenOverAndGivenBack(t *testing.T) {
 	d = w.start(ours)
 	w.hold(d, "vzones was restarted")
 	cpi = w.startStandby(old)
-	w.hold(d, "vzones leads and the CPI waits")
+	w.hold(d, "vzones leads and the CPI is the standby")
 	w.stop(d)
-	w.hold(cpi, "the CPI has the cluster again")
+	w.hold(cpi, "the CPI leads again")
 	w.stopIncumbent(cpi)
 }
 
 // complete returns nil if the CPI has finished a Node.
 func complete(n *v1.Node) error {
 	if !stack.Initialized(n) {
-		return errors.New("it waits")
+		return errors.New("it is uninitialized")
 	}
 	for _, a := range n.Status.Addresses {
 		if a.Type == v1.NodeExternalIP {
 			return nil
 		}
 	}
-	return errors.New("it has no address")
+	return errors.New("it has no ExternalIP")
 }
 
 // known returns a check that vzones has recorded the VMs of these Nodes.
@@ -234,7 +234,7 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 	for i := range all {
 		wanted[all[i].name] = &all[i]
 	}
-	w.until(cpi, "the CPI has given all Nodes what it does", func(n *v1.Node) error {
+	w.until(cpi, "the CPI has written everything to all Nodes", func(n *v1.Node) error {
 		b := wanted[n.Name]
 		m := w.vm(n.Name)
 		region := "east"
@@ -257,7 +257,7 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 		}
 		for key, value := range labels {
 			if n.Labels[key] != value {
-				return fmt.Errorf("label %s=%q, not %q", key, n.Labels[key], value)
+				return fmt.Errorf("label %s=%q, want %q", key, n.Labels[key], value)
 			}
 		}
 		if id := n.Spec.ProviderID; b.providerID == nil && id != m.ProviderID() || b.providerID != nil && id != b.providerID(m) {
@@ -268,7 +268,7 @@ func (w *world) expect(cpi *stack.Daemon, all []bystander) {
 			gets = fmt.Sprintf("ExternalIP=%s Hostname=%s InternalIP=%s", m.IPs[0], m.HostName, m.IPs[0])
 		}
 		if is := addresses(n); is != gets {
-			return fmt.Errorf("addresses %q, not %q", is, gets)
+			return fmt.Errorf("addresses %q, want %q", is, gets)
 		}
 		if len(n.Annotations) > 0 && b.nodeIP == "" {
 			return fmt.Errorf("annotations %v", n.Annotations)

@@ -178,7 +178,7 @@ func (w *world) vm(name string) fleet.VM {
 // until waits until ask returns nil for each Node while d runs.
 func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(w.t.Context(), timeout, fmt.Errorf("not in %v", timeout))
+	ctx, cancel := context.WithTimeoutCause(w.t.Context(), timeout, fmt.Errorf("not within %v", timeout))
 	defer cancel()
 	var last error
 	err := w.s.Watch(ctx, what, func(nodes []*v1.Node) bool {
@@ -191,7 +191,7 @@ func (w *world) until(d *stack.Daemon, what string, ask func(*v1.Node) error) {
 		return last == nil && len(nodes) > 0
 	})
 	if err != nil {
-		w.t.Fatalf("%v; the last answers were: %v\n%s", err, last, tail(d.Log()))
+		w.t.Fatalf("%v; last state: %v\n%s", err, last, tail(d.Log()))
 	}
 }
 
@@ -240,7 +240,7 @@ func (w *world) poll(d *stack.Daemon, what string, happened func() bool) {
 	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, timeout, true, func(context.Context) (bool, error) {
 		select {
 		case <-d.Exited():
-			return false, errors.New("it has ended")
+			return false, errors.New("the daemon exited")
 		default:
 			return happened(), nil
 		}

@@ -29,8 +29,8 @@ func (w *World) isRead(states []inventory.State, details bool) bool {
 	return !details || !w.askAboutHomes(states)
 }
 
-// askAboutHomes asks the vCenters about Nodes' last VMs that they do not show, and reports whether a
-// reply is pending.
+// askAboutHomes asks a vCenter that does not show the last known VM of a Node whether that VM still exists.
+// It reports whether a reply is pending.
 func (w *World) askAboutHomes(states []inventory.State) (isPending bool) {
 	for i := range w.followed {
 		_, err := inventory.Find(states, w.followed[i])
