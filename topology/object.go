@@ -36,8 +36,8 @@ type Object struct {
 	Path string
 	Tags []Tag
 	// TagsErr is nil if Tags is complete. With ErrNotPermitted, the object is treated as
-	// untagged if readable tags decide. With any other error, labels that may depend on the
-	// object are unknown.
+	// untagged if a readable object has the tag. With any other error, labels that may depend on
+	// the object are unknown.
 	TagsErr error
 	// HostGroups and FaultDomain of a host are nil if not requested or not yet read.
 	HostGroups, FaultDomain *Membership

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Placement contains a VM's labels. A label in neither Decisions nor Undecided has no value for
-// certain, so a Node may lose it. A Node keeps an undecided label (decision 0014).
+// A Placement contains a VM's labels. A label in neither Decisions nor Undecided certainly has no
+// value, so a Node may lose it. A Node keeps an undecided label (decision 0014).
 type Placement struct {
 	// Path decided region and zone, or is empty.
 	Path      PathKind

@@ -39,7 +39,7 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	m.current.session = s
 	m.loggedInSinceFailure = err == nil
 	m.publish(false)
-	// This outage concerned the replacement of a session.
+	// No session was open, and credentialsOutage is only about an open session.
 	m.credentialsOutage = faults.Outage{}
 	return s, err
 }
@@ -105,7 +105,7 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 	loginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done, wait := faults.Go(func() { s, err = session.Open(loginCtx, endpoint, creds) })
-	// The requests before the login have their own deadline.
+	// An unanswered request before the login fails first, at the timeout.
 	slowTimer := time.NewTimer(m.opts.Timeout * 11 / 10)
 	defer slowTimer.Stop()
 	w := awaited{task: done, timer: slowTimer.C, restart: true}
@@ -126,6 +126,7 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 	if err == nil {
 		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
 	}
+	// A new configuration canceled the login.
 	if !w.restart {
 		err = configurationChanged
 	}

@@ -19,7 +19,7 @@ type status struct {
 	session        *session.Session
 	endpoint       *session.Endpoint
 	credentialsErr error
-	// reading is never nil.
+	// reading is the current period of uninterrupted watching. It is never nil.
 	reading *reading
 }
 

@@ -27,7 +27,8 @@ const (
 // and continues.
 type decoder struct {
 	*Problems
-	root   *Section
+	root *Section
+	// places lists the sections with their valid keys, for errors about misplaced keys.
 	places []place
 	// size is the file's size in bytes, visits the number of keys and elements read.
 	size, visits int

@@ -146,8 +146,8 @@ func (e *Endpoint) sendCredentials(ctx context.Context, name string, call func(c
 	return sent.Load(), err
 }
 
-// isFinalAnswer reports whether an error is the server's own answer, and not a gateway's. It also rules out a new
-// REST session.
+// isFinalAnswer reports whether an error is the server's own answer, and not a gateway's. A final answer also
+// means that no REST session was created.
 func isFinalAnswer(err error) bool {
 	if slices.Contains([]rest.Class{rest.NoSuchPath, rest.NotFound, rest.Busy}, rest.ClassOf(err)) {
 		return !rest.HasStatus(err, http.StatusGatewayTimeout)

@@ -16,7 +16,7 @@ type Reader struct {
 	creds credentials.Credentials
 }
 
-// NewReader returns a reader for one read per refresh interval, with up to parallel requests.
+// NewReader returns a Reader for one read per refresh interval. It sends at most parallel requests at a time.
 func NewReader(vcenter string, refresh time.Duration, parallel int) *Reader {
 	return &Reader{
 		cache: newCache(refresh, parallel),
