@@ -176,19 +176,27 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 	finding.HasAdvice = id != "VZ157" && id != "VZ158"
 	finding.Short = commonTexts[id]
 	deletion := cli.Shell("kubectl", "delete", "node", n.name())
+	isReady := nodeinfo.IsReady(n.Node)
 	switch id {
 	case "VZ150":
 		finding.Short, finding.Command = c.missingAbove(n)
 	case "VZ151":
 		finding.Command = deletion
+		if isReady {
+			finding.Command = cli.Shell("kubectl", "drain", "--ignore-daemonsets", n.name())
+		}
 	case "VZ154":
+		isRecorded := n.Identity.Recorded.ID != ""
 		mayBeMetal := n.Uninitialized && n.Node.Spec.ProviderID == ""
 		switch {
 		case mayBeMetal:
 			finding.Short += ", and they have the taint"
 			finding.Advice = "Give the account access to the VMs, or add their vCenter to the configuration. Exclude Nodes that are not vSphere VMs with nodes.selector, and remove their taint."
-		case !nodeinfo.IsReady(n.Node):
-			// A VM exists somewhere if the Node is ready.
+		case isReady:
+			finding.Advice = "Give the account access to the VM, or add its vCenter to the configuration. The Node is ready, so its VM runs: do not delete the Node."
+		case isRecorded && !c.config.SkipNodeDeletion:
+			finding.Advice = "vzones deletes the Node itself once every vCenter confirms that its VM is gone; the Event NodeDeletionBlocked names the cause of a delay. If the VM exists, give the account access to it."
+		default:
 			finding.Command = deletion
 		}
 	}
