@@ -184,7 +184,7 @@ func (a ancestors) path(kind PathKind) *Path {
 
 const maxNamed = 10
 
-const maxSearched = 5
+const maxNamedAsSearched = 5
 
 func quoted(names []string) string { return joined(names, ", ") }
 

@@ -164,7 +164,7 @@ func missingError(paths []*Path, lacked [][]string) error {
 	if len(objects) == 0 {
 		return Errorf(ErrMissing, "%s: attach one to %s", problem, taggable(paths))
 	}
-	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, maxSearched))
+	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, maxNamedAsSearched))
 }
 
 func kindsOf(paths []*Path) string {

@@ -186,7 +186,7 @@ func (w *Watch) apply(page *types.UpdateSet) (relevant bool, err error) {
 	if w.partial {
 		return relevant, nil
 	}
-	w.names.completeChange()
+	w.names.checkComplete()
 	if w.datacenters.changed() {
 		return false, DatacentersChanged
 	}

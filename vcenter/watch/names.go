@@ -94,7 +94,7 @@ func (n *nameLookup) err() error {
 	return nil
 }
 
-func (n *nameLookup) completeChange() {
+func (n *nameLookup) checkComplete() {
 	n.complete = n.complete || n.byID != nil && !slices.Contains(slices.Collect(maps.Values(n.filters)), false)
 }
 
@@ -165,7 +165,7 @@ func (n *nameLookup) start(ctx context.Context) error {
 	for f := range n.filters {
 		n.filters[f] = false
 	}
-	n.completeChange()
+	n.checkComplete()
 	return nil
 }
 
