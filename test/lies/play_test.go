@@ -279,7 +279,7 @@ func isOf(n *v1.Node, m fleet.VM) error {
 func (w *world) isReported(node string) error {
 	events, err := w.s.Client.CoreV1().Events("").List(w.ctx(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=TopologyDrift"})
 	if err == nil && len(events.Items) == 0 {
-		err = errors.New("no Event TopologyDrift is about it")
+		err = errors.New("it has no Event TopologyDrift")
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func conditions() []conditionKind {
 		{"vm=VM", "the annotation `vzones/vm` contains this VM's vCenter and managed object ID; `yes`: of the VM for which the Node was created; `none`: the annotation does not exist", vmCheck},
 		{"address TYPE=ADDRESS", "the first address of this type, such as `InternalIP`, has this value; `none`: the Node has no address of this type", addressCheck},
 		{"addresses LIST", "the Node has exactly these addresses, in this order, such as `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
-		{"untouched", "only the script has written to the Node, and no Event is about the Node", func(*arguments, string) check { return present(untouched) }},
+		{"untouched", "only the script has written to the Node, and the Node has no Events", func(*arguments, string) check { return present(untouched) }},
 		{"unchanged", "nothing has been written to the Node since `mark nodes`, except the condition `vzones/TopologyReady`", func(*arguments, string) check { return present(unchanged) }},
 		{"unwritten", "nothing has been written to the Node since `mark nodes`", func(*arguments, string) check { return present(unwritten) }},
 		{"as-marked", "nothing in the Node has changed since `mark nodes`, except vzones' own labels, annotations and condition", func(*arguments, string) check { return present(asMarked) }},
