@@ -51,7 +51,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	isUnchanged := l.conflicts.Equal(&found)
 	l.conflicts = found
 	l.reportUnread(ctx, unread, system)
-	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadSince.Add(report.RepeatAfter(reasonUnread))))
+	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadClearedAt.Add(report.RepeatAfter(reasonUnread))))
 	if isUnchanged {
 		return
 	}
@@ -64,9 +64,9 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 // Event names new objects, and about hourly all. Folders of vSphere are only logged: they are rarely tagged.
 func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
-	if now := time.Now(); now.Sub(l.unreadSince) >= report.RepeatAfter(reasonUnread) {
+	if now := time.Now(); now.Sub(l.unreadClearedAt) >= report.RepeatAfter(reasonUnread) {
 		clear(l.unread)
-		l.unreadSince = now
+		l.unreadClearedAt = now
 	}
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
 		for chunk := range slices.Chunk(l.systemUnread.news(vcenter, system[vcenter]), namedAtMost) {

@@ -9,7 +9,7 @@
 //	a Node changed                             → syncNode
 //	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
 //	a Node was added, deleted, or freed a VM   → follow, recheck: syncNode for the Nodes that it affects
-//	every minute                               → resync: syncNode for each Node; logSum
+//	every minute                               → resync: syncNode for each Node; logSummary
 package nodes
 
 import (
@@ -51,7 +51,7 @@ type Controller struct {
 	limiters           limiters
 	writer             *writer
 	passes             passes
-	lastSum            sum
+	lastSummary        summary
 	lastOtherProviders otherProviders
 
 	// labels is nil unless labels are kept current.
@@ -111,7 +111,7 @@ func (c *Controller) Run(ctx context.Context) error {
 
 func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}) {
 	c.queue.Add(item{job: resyncNodes})
-	c.queue.AddAfter(item{job: sumNodes}, firstSumDelay)
+	c.queue.AddAfter(item{job: summarizeNodes}, firstSummaryDelay)
 	for {
 		select {
 		case <-changes:
@@ -138,7 +138,7 @@ const (
 	recheckNodes
 	resyncNodes
 	followNodes
-	sumNodes
+	summarizeNodes
 	findConflicts
 )
 
@@ -164,8 +164,8 @@ func (c *Controller) processNext(ctx context.Context) bool {
 		c.observe(ctx)
 	case recheckNodes:
 		c.recheck()
-	case sumNodes:
-		c.logSum(ctx)
+	case summarizeNodes:
+		c.logSummary(ctx)
 	case findConflicts:
 		if l := c.labels.Load(); l != nil {
 			c.findConflicts(ctx, l)

@@ -15,7 +15,7 @@ import (
 )
 
 // maxAnswerAge limits the age of a vCenter's last answer when a label is written.
-const maxAnswerAge, namesTimeout = 2 * time.Second, 10 * time.Minute
+const maxAnswerAge, tagNamesTimeout = 2 * time.Second, 10 * time.Minute
 
 // labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes,
 // which the store's lock guards.
@@ -26,7 +26,7 @@ type labeler struct {
 	// These contain the reported objects whose tags are unreadable. unread is cleared about hourly, last at
 	// unreadClearedAt, so that its Events are repeated.
 	unread, systemUnread reportedObjects
-	unreadSince          time.Time
+	unreadClearedAt      time.Time
 }
 
 type labelState struct {
@@ -148,7 +148,7 @@ func (k *labelState) needsNames(d *placement.Decision) bool {
 	case !d.HasOldTagNames:
 		k.namesWaitStart = time.Time{}
 		return false
-	case k.namesWaitStart.IsZero() || time.Since(k.namesWaitStart) > namesTimeout:
+	case k.namesWaitStart.IsZero() || time.Since(k.namesWaitStart) > tagNamesTimeout:
 		k.namesWaitStart = time.Now()
 	}
 	return d.TagNamesReadAt.Before(k.namesWaitStart)

@@ -89,10 +89,10 @@ func zeros[K comparable](keys []K) map[K]int {
 	return counts
 }
 
-const firstSumDelay, sumEvery = 10 * time.Second, time.Minute
+const firstSummaryDelay, summaryEvery = 10 * time.Second, time.Minute
 
-// A sum counts our Nodes. Only waiting includes uninitialized Nodes.
-type sum struct {
+// A summary counts our Nodes. Only waiting includes uninitialized Nodes.
+type summary struct {
 	placed, unplaced, waiting int
 	drifting                  int
 }
@@ -124,11 +124,11 @@ func (c *Controller) logOtherProviders(ctx context.Context) {
 	klog.FromContext(ctx).Info("Ignoring Nodes on vSphere VMs that have another provider's ID; vzones explain VZ168 shows what to do", "nodes", current.nodes, "of", current.schemes)
 }
 
-func (c *Controller) logSum(ctx context.Context) {
-	c.queue.AddAfter(item{job: sumNodes}, sumEvery)
+func (c *Controller) logSummary(ctx context.Context) {
+	c.queue.AddAfter(item{job: summarizeNodes}, summaryEvery)
 	c.logOtherProviders(ctx)
 	stats := c.Stats()
-	current := sum{drifting: stats.Drifting}
+	current := summary{drifting: stats.Drifting}
 	for outcome, n := range stats.Outcomes {
 		waiting := stats.Waiting[outcome]
 		current.waiting += waiting
@@ -140,9 +140,9 @@ func (c *Controller) logSum(ctx context.Context) {
 			current.unplaced += n - waiting
 		}
 	}
-	if current == c.lastSum {
+	if current == c.lastSummary {
 		return
 	}
-	c.lastSum = current
+	c.lastSummary = current
 	klog.FromContext(ctx).Info("Nodes by placement", "placed", current.placed, "unplaced", current.unplaced, "waiting", current.waiting, "drifting", current.drifting)
 }

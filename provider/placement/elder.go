@@ -39,7 +39,7 @@ func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, 
 		if reporter.UUID == m.UUID {
 			continue
 		}
-		named, err := c.p.namedBy(reporter)
+		named, err := c.p.nodesNaming(reporter)
 		if err != nil {
 			return nil, topology.Errorf(topology.ErrUnknown, "cannot look up the Nodes that get address %s; retrying: %w", a, err)
 		}

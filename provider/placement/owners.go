@@ -28,7 +28,7 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.VM, node *v1.N
 	if !p.nodes.IsStarted() {
 		return s, nil
 	}
-	named, err := p.namedBy(m)
+	named, err := p.nodesNaming(m)
 	if err != nil {
 		return s, topology.Errorf(topology.ErrUnknown, "cannot look up the other Nodes with the VM of Node %s; retrying: %w", node.Name, err)
 	}
@@ -47,7 +47,7 @@ func (p *Placer) sharingOf(states []inventory.State, m *inventory.VM, node *v1.N
 	return s, nil
 }
 
-func (p *Placer) namedBy(m *inventory.VM) (nodes []*v1.Node, err error) {
+func (p *Placer) nodesNaming(m *inventory.VM) (nodes []*v1.Node, err error) {
 	keys := []string{m.UUID.String(), nodeinfo.NameKey(m.HostName), nodeinfo.NameKey(m.Name)}
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {

@@ -180,7 +180,7 @@ func taints(before, after *world.Look) []Change {
 		if wantsTaint == t.isWanted(before) {
 			continue
 		}
-		c := Change{Kind: "taint", Label: t.key, Now: present(isPresent), Then: present(wantsTaint), Result: present(wantsTaint)}
+		c := Change{Kind: "taint", Label: t.key, Now: effectIf(isPresent), Then: effectIf(wantsTaint), Result: effectIf(wantsTaint)}
 		switch {
 		case wantsTaint == isPresent:
 			c.Text = "the Node stays as it is"
@@ -217,7 +217,7 @@ func hasTaint(n *v1.Node, key string) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
 }
 
-func present(isPresent bool) string {
+func effectIf(isPresent bool) string {
 	if isPresent {
 		return string(v1.TaintEffectNoSchedule)
 	}
