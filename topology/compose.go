@@ -59,8 +59,8 @@ func (t Template) format(label string) string {
 // UsesOwn reports whether the template uses the rule's own source.
 func (t Template) UsesOwn() bool { return slices.ContainsFunc(t, func(p Part) bool { return p.Own }) }
 
-// ParseTemplate parses a rule's value such as {region}-{zone}. The rule's own label stands for its
-// own source.
+// ParseTemplate parses a rule's value such as {region}-{zone}. A part with the rule's own label means
+// the rule's own source.
 func ParseTemplate(text, label string, labels []string) (Template, error) {
 	var t Template
 	for rest := text; rest != ""; {

@@ -8,7 +8,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// A ConflictKind is a value of a metric's label and must not change.
+// A ConflictKind is used as a label value of a metric, so its values must not change.
 type ConflictKind string
 
 // The kinds of conflicts.
@@ -60,7 +60,7 @@ func ConflictKinds() []ConflictKind {
 type Conflict struct {
 	Kind   ConflictKind
 	Labels []string
-	// Objects disagree, the nearest first.
+	// Objects are those that cause the conflict, the nearest first.
 	Objects []*Object
 
 	// why computes the text on demand. It is nil in some tests. A nil key means why.

@@ -21,7 +21,7 @@ func CSIPolicy(categories []string) Policy {
 	return p
 }
 
-// NotCSI returns a conflict for region or zone if it is not a plain tag.
+// NotCSI returns a conflict for each label in Rules whose value is not a tag's name.
 func (p Policy) NotCSI() []Conflict {
 	var conflicts []Conflict
 	for _, r := range p.Rules {

@@ -140,7 +140,8 @@ func (p Policy) Nesting() []string {
 	return labels
 }
 
-// outerValues maps the values of an outer label, or "", to an object that decided the inner value.
+// outerValues maps each value of an outer label ("" for none) to an object that decided the inner
+// value in it.
 type outerValues map[string]*Object
 
 // Unnested returns a conflict for each value that lies in several values of an outer label. A missing

@@ -102,8 +102,8 @@ func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown st
 	return nil, "", fmt.Sprintf("%q is not an inventory source", string(inventory))
 }
 
-// findAbove returns the nearest object of a type on the first path that can be read far enough. An
-// object of the type without ends the search.
+// findAbove returns the nearest object of type kind on the first path that can be read far enough. An
+// object of type without (if not "") ends the search: the result is then absent.
 func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
 	unknown := "nothing above the VM can be read: give the account the role Read-only there"
 	for i := range a {
@@ -128,7 +128,7 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 	return nil, "", unknown
 }
 
-// findPool ignores the default pool of a cluster or host, the pool with no pool above it.
+// findPool ignores the default pool of a cluster or host, which has no pool above it.
 func (a ancestors) findPool() (*Object, string, string) {
 	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -145,7 +145,7 @@ func (a ancestors) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder ignores the default folder of a datacenter, right below it.
+// findFolder ignores the default folder of a datacenter, the one right below it.
 func (a ancestors) findFolder() (*Object, string, string) {
 	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {

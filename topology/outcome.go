@@ -27,7 +27,7 @@ var ErrNoCategory = errors.New("no such tag category that the account can see")
 // ErrNotPermitted means that the account lacks System.Read on an object, and so cannot read its tags.
 var ErrNotPermitted = errors.New("the account lacks the privilege System.Read on it")
 
-// ErrNotRead means that the first read has not completed or failed yet.
+// ErrNotRead means that the first read has neither completed nor failed yet.
 var ErrNotRead = errors.New("not yet read")
 
 // Errorf returns an error of a kind, such as ErrUnknown, for errors.Is.

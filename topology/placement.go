@@ -13,7 +13,7 @@ type Placement struct {
 	Path      PathKind
 	Decisions []Decision
 	Undecided []Undecided
-	// Conflicts are valid even with an error.
+	// Conflicts are valid even if Resolve fails.
 	Conflicts []Conflict
 	// SystemUnread lists the system folders that are treated as untagged.
 	SystemUnread []*Object

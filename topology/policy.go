@@ -17,9 +17,9 @@ const (
 
 // A Policy contains the settings of placements. Its zero value places nothing.
 type Policy struct {
-	// Rules are the rules of region and zone, and of labels that the CSI driver decides with
-	// them: together, by Precedence and on one path. Each category occurs in one rule only, or in
-	// region and zone.
+	// Rules are the rules of region and zone, and of the further categories in a CSI driver's
+	// configuration. They are decided together, by Precedence and on one path. Each category
+	// occurs in one rule only, or in region and zone.
 	Rules Rules
 	// Levels are the rules of further labels, each decided alone by the nearest tag.
 	Levels     Rules
@@ -115,8 +115,8 @@ func (p Policy) paths() []PathKind {
 	return p.Paths
 }
 
-// A Rule gives one Node label its value. At most one of Category, Inventory and HostGroup is set, and
-// none if Value does not need it.
+// A Rule gives one Node label its value. At most one of Category, Inventory and HostGroup, the rule's
+// own source, is set, and none if Value does not use it.
 type Rule struct {
 	Label     string
 	Category  string
@@ -126,7 +126,7 @@ type Rule struct {
 	HostGroup string
 	// Required means that a VM without a value has no placement.
 	Required bool
-	// Nested means that each value must lie in one value of the outer levels, zone and region.
+	// Nested means that each value must lie in one value only of each outer level, zone and region.
 	Nested bool
 }
 
@@ -183,7 +183,7 @@ func (i Inventory) Nested() bool {
 	return true
 }
 
-// ForHosts returns the policy for hosts without their VMs, or false if their tags do not apply.
+// ForHosts returns the policy for hosts instead of VMs, or false if it needs tags of other paths.
 func (p Policy) ForHosts() (Policy, bool) {
 	if len(p.Categories()) > 0 && !slices.Contains(p.TagPaths(), ComputePath) {
 		return p, false

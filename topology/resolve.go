@@ -12,23 +12,23 @@ import (
 
 // Resolve determines a VM's placement.
 //
-// Region and zone are decided together: by the first path that has every required category, or any
-// category if none is required. Along the path, the policy's precedence applies. Each level is
+// Region and zone are decided together: by the first path with tags of every required category, or of
+// any category if none is required. Along the path, the policy's precedence applies. Each level is
 // decided independently, by the nearest tag of its category on the first path that has one. Composed
-// values come last.
+// values are computed last.
 //
 // Objects whose tags the account may not read are treated as untagged if readable tags decide. If
 // they do not, the label is unknown and not missing (decision 0019). A path that could not be read
 // far enough ends the search, because it might have decided.
 //
 // Resolve fails only because of a required label, with one of these errors:
-//   - ErrMissing: every path was read to the root, and none has every required category.
+//   - ErrMissing: everything was read, and nothing gives the label a value.
 //   - ErrUnknown: a read failed, or the vCenter does not show a category (also ErrNoCategory).
-//   - ErrAmbiguous: the deciding object has two tags of one category.
+//   - ErrAmbiguous: the deciding object has two tags of one category, or the host is in two groups.
 //   - ErrInvalid: the deciding name is not a valid label value.
 //
-// If Resolve fails, the placement contains only conflicts. An optional label with such an error is
-// undecided.
+// If Resolve fails, the placement contains only conflicts. An optional label with one of the last
+// three errors is undecided.
 func Resolve(policy Policy, paths []Path) (Placement, error) {
 	labels := len(policy.Rules) + len(policy.Levels)
 	if labels == 0 {

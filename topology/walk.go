@@ -277,7 +277,7 @@ func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 	return sawAny, sawRequired
 }
 
-// missing clears the traces.
+// missing returns the error if no path decides. It clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.searchedPaths() {
