@@ -14,10 +14,11 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// LargeConfigurations is a restart after which each cluster's configuration has its own request.
+// LargeConfigurations restarts the watch, which then reads each cluster's configuration by a request
+// of its own.
 const LargeConfigurations Restart = "a change to a single object is too large: reading the clusters' configurations one at a time"
 
-// A clusterReader belongs to the model goroutine.
+// A clusterReader reads clusters' configurations one by one. The model goroutine owns it.
 type clusterReader struct {
 	session   Session
 	tree      *model.Tree
@@ -25,7 +26,8 @@ type clusterReader struct {
 	rereadAll bool
 }
 
-// read records a configuration that is too large as unread.
+// read reads the configurations of clusters not read yet, or of all if rereadAll is set. For one that
+// is too large, it records the reason.
 func (r *clusterReader) read(ctx context.Context, objects []types.ManagedObjectReference) (changed bool, err error) {
 	if !r.enabled {
 		return false, nil

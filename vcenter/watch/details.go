@@ -19,8 +19,8 @@ import (
 
 const (
 	rejectedFor = 5 * time.Minute
-	// maxImmediateReads bounds the new VMs that are read at once. That is faster than waiting for the
-	// filter, but transfers the details twice.
+	// maxImmediateReads bounds the new VMs that are read without waiting for the filter's report. That
+	// is faster, but transfers the details twice.
 	maxImmediateReads    = 50
 	listRequestsMax      = 64
 	annotatedRequestsMax = 16
@@ -35,7 +35,7 @@ type detailList struct {
 
 	view   types.ManagedObjectReference
 	listed map[string]*listing
-	// rejected contains the time of the rejection for each VM that does not exist or is hidden.
+	// rejected maps each VM that does not exist or is hidden to the time when this was found.
 	rejected map[string]time.Time
 }
 
@@ -117,7 +117,7 @@ func (d *detailList) set(ctx context.Context, ids, annotatedOnly []string, p *pr
 		return false, nil
 	}
 	if len(remove) > 0 {
-		// The view dropped deleted VMs.
+		// An error may only mean that the view already dropped deleted VMs.
 		if _, err := d.modify(ctx, nil, remove); err != nil && !d.rejectsAll(err) {
 			return false, fmt.Errorf("removing %d VMs from the watch: %w", len(remove), err)
 		}
@@ -161,8 +161,8 @@ func (d *detailList) addAnnotated(ctx context.Context, vms []types.ManagedObject
 	return d.read(ctx, listed, isFault)
 }
 
-// tryAll returns the accepted VMs. Some vCenters return the rejected VMs. If the whole request is
-// rejected, tryAll tries its halves.
+// tryAll adds VMs to the view, and returns those accepted. Some vCenters reject single VMs and return
+// them. If the whole request is rejected, tryAll tries its halves.
 func (d *detailList) tryAll(ctx context.Context, vms []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(vms) == 0 {
 		return nil, nil
@@ -237,7 +237,7 @@ func (d *detailList) isDoubtful(id string) bool {
 	return !d.rejected[id].IsZero() && d.model.Has(id)
 }
 
-// checkDoubtful asks about a random selection, so that every VM is eventually included.
+// checkDoubtful asks about a random selection of doubtful VMs, so that each is eventually included.
 func (d *detailList) checkDoubtful(ask func(id string)) {
 	ids := slices.AppendSeq(slices.Collect(maps.Keys(d.listed)), maps.Keys(d.rejected))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !d.isDoubtful(id) })
@@ -247,7 +247,8 @@ func (d *detailList) checkDoubtful(ask func(id string)) {
 	}
 }
 
-// takeReply retries an existing VM once: it may have been rejected while it was being created.
+// takeReply forgets a VM that is gone, and lets an existing one be listed again once: it may have been
+// rejected while it was being created.
 func (d *detailList) takeReply(ctx context.Context, id string, reply inventory.Reply, isNew bool) (gone bool) {
 	switch {
 	case !d.isDoubtful(id):

@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Requirements select the data besides VMs.
+// Requirements select what a watch reads besides VMs.
 type Requirements struct {
 	Tags bool
 	// Categories are the tag categories in use.
@@ -54,7 +54,7 @@ func (i *Inbox) Follow(interest *Interest) {
 	i.interestChanged.Notify()
 }
 
-// Require replaces the requirements.
+// Require replaces the requirements. If watchContinues is set, it notifies the running watch.
 func (i *Inbox) Require(required *Requirements, watchContinues bool) {
 	previous := i.required.Swap(required)
 	switch {
@@ -89,7 +89,7 @@ func (i *Inbox) CatchUp(ctx context.Context) error {
 // Probe requests a proof that the vCenter answers.
 func (i *Inbox) Probe() { i.probe.Notify() }
 
-// ReadTags requests a read of tags with recent names.
+// ReadTags requests a read of tags, and of their names unless they are recent.
 func (i *Inbox) ReadTags() { i.readNames.Notify() }
 
 // An Interest is an immutable set of Nodes whose VMs are read in detail.
@@ -97,15 +97,15 @@ type Interest struct {
 	uuids map[inventory.UUID]bool
 	// names contains the Nodes without a UUID, by lower-case name.
 	names map[string]string
-	// annotated are the homes in annotations. A kubelet can write them, so they decide nothing about
-	// other Nodes' VMs.
+	// annotated are the last locations of VMs in Nodes' annotations. A kubelet can write annotations, so
+	// they decide nothing about other Nodes' VMs.
 	annotated []inventory.LastSeen
-	// joining contains the UUIDs of uninitialized Nodes by VM key.
+	// joining contains the UUIDs of uninitialized Nodes by Identity.VMKey.
 	joining    map[string][]inventory.UUID
 	lastJoined time.Time
 }
 
-// joinTime is the maximum time without pauses between polls while a joined Node's VM is missing.
+// joinTime limits how long polling does not pause because the VM of a joining Node is missing.
 const joinTime = 15 * time.Second
 
 func (i *Interest) isJoining(m *model.Model, byName map[string][]inventory.NameEntry) bool {
@@ -131,7 +131,7 @@ func (i *Interest) annotatedIn(entry, instance string) map[string]bool {
 	return ids
 }
 
-// NewInterest returns the interest in these Nodes. previous may be nil.
+// NewInterest returns the interest in these Nodes. previous tells which joined before; it may be nil.
 func NewInterest(ids []inventory.Identity, previous *Interest) *Interest {
 	i := &Interest{uuids: map[inventory.UUID]bool{}, names: map[string]string{}, joining: map[string][]inventory.UUID{}}
 	if previous != nil {

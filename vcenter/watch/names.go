@@ -25,8 +25,8 @@ const maxNodeName = 253
 // reads of all names.
 const namesLinger = 10 * time.Minute
 
-// A nameLookup finds the VMs of Nodes without a UUID. While there is such a Node, it watches the
-// names of all VMs: repeated reads would cost a large vCenter megabytes each.
+// A nameLookup finds the VMs of Nodes without a UUID. It watches the names of all VMs while there is
+// such a Node: repeated reads would cost a large vCenter megabytes each.
 type nameLookup struct {
 	views *views
 	vms   map[string][]inventory.NameEntry
@@ -58,7 +58,7 @@ func (n *nameLookup) recordReport(filter types.ManagedObjectReference) bool {
 }
 
 func (n *nameLookup) apply(filter types.ManagedObjectReference, u *types.ObjectUpdate) {
-	// See start for the root folder.
+	// start adds the root folder.
 	if u.Obj.Type != "VirtualMachine" {
 		return
 	}
@@ -169,7 +169,7 @@ func (n *nameLookup) start(ctx context.Context) error {
 	return nil
 }
 
-// stop leaves the filters in place if the account lacks the permission to destroy them.
+// stop keeps the filters for another namesLinger if the account may not destroy them.
 func (n *nameLookup) stop(ctx context.Context) error {
 	for f := range n.filters {
 		_, err := methods.DestroyPropertyFilter(ctx, n.views.session.Client(), &types.DestroyPropertyFilter{This: f})

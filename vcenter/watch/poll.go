@@ -80,8 +80,8 @@ type poller struct {
 	joining atomic.Bool
 }
 
-// run paces polls, because other tenants decide how often the vCenter changes, and the server whether
-// it blocks a poll. After a change of VMs without a Node it pauses for pollTime, so that such changes
+// run limits the rate of polls, because other tenants' changes, or a server that does not block polls,
+// end them early. After a change of VMs without a Node it pauses for pollTime, so that such changes
 // cause no more polls than an idle vCenter.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)
@@ -187,7 +187,7 @@ func isPartial(page *types.UpdateSet) bool {
 type prober struct {
 	session   Session
 	requested signal.Signal
-	// answered receives the start of each successful probe.
+	// answered receives the start time of each successful probe.
 	answered chan time.Time
 	interval time.Duration
 	arrived  <-chan struct{}

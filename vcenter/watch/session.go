@@ -51,7 +51,7 @@ func ReadVMs(ctx context.Context, s Session, vms []types.ManagedObjectReference,
 	return nil
 }
 
-// answeredWithFault is false if the session is lost.
+// answeredWithFault reports whether the server answered with a fault other than a lost session.
 func answeredWithFault(s Session, err error) bool {
 	return faults.FromServer(err) && !faults.SessionLost(s.Classify(err))
 }

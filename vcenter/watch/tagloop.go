@@ -29,13 +29,13 @@ type tagLoop struct {
 	reporter          Reporter
 	refresh, retryMin time.Duration
 
-	// postponed fires for a request that came before requestedReadPause was over.
 	query         tags.Query
 	lastRequested time.Time
-	postponed     <-chan time.Time
+	// postponed fires for a request that came before requestedReadPause was over.
+	postponed <-chan time.Time
 }
 
-// run ends the watch only if SOAP fails, too: a failing tagging service makes tags unknown.
+// run ends the watch only if SOAP fails, too: a failure of only the tagging service makes tags unknown.
 func (l *tagLoop) run(ctx context.Context) error {
 	defer func() { _ = l.reader.Wait() }()
 	next := time.NewTimer(l.refresh)

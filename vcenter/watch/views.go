@@ -55,7 +55,7 @@ func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObject
 }
 
 // concernsNodes reports whether a page has more than index entries and names. It is safe for
-// concurrent use once the other filters exist.
+// concurrent use once all filters but those of names exist.
 func (v *views) concernsNodes(page *types.UpdateSet) bool {
 	return slices.ContainsFunc(page.FilterSet, func(f types.PropertyFilterUpdate) bool {
 		return v.details[f.Filter] || v.datacenters[f.Filter]

@@ -182,7 +182,7 @@ type Reporter interface {
 	// Started is called once all objects of the watch exist on the server.
 	Started()
 	// Contact is called when the vCenter answers, if the last snapshot is up to date. probed reports
-	// whether a probe was requested.
+	// whether it answered a probe.
 	Contact(ctx context.Context, at time.Time, probed bool)
 	TagNames(ctx context.Context, tagNames inventory.TagNames)
 	TagsRead(ctx context.Context, err error)
@@ -190,7 +190,7 @@ type Reporter interface {
 	CredentialsRejected()
 }
 
-// A Restart is the reason why a watch ended without a failure. The caller of Run defines more.
+// A Restart is the reason why a watch ended without a failure. The caller of Run defines further ones.
 type Restart string
 
 // DatacentersChanged means that the configured entries match other datacenters.
@@ -208,7 +208,7 @@ type Memory struct {
 // NewMemory returns the memory of a vCenter that was never watched.
 func NewMemory() *Memory { return &Memory{} }
 
-// VMs returns the last number of VMs.
+// VMs returns the number of VMs in the last model.
 func (m *Memory) VMs() int {
 	if m.model == nil {
 		return 0

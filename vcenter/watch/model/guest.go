@@ -22,10 +22,10 @@ const (
 // (nicInfo.x of open-vm-tools), but a guest may run other software. A VM has at most 10 interfaces.
 const (
 	maxInterfaces = 64
-	// maxAddresses is the total of all interfaces with a virtual device.
+	// maxAddresses limits the addresses of all interfaces with a virtual device together.
 	maxAddresses = 512
-	// maxGuestMade is the total of all other interfaces. kube-proxy in IPVS mode creates thousands of
-	// addresses; none is a Node's.
+	// maxGuestMade limits those of all other interfaces together. kube-proxy in IPVS mode creates
+	// thousands; none is a Node's.
 	maxGuestMade   = 64
 	maxAddressText = 64
 	// maxNetworkName is in bytes; vCenter limits the name of a network to 80 characters.
@@ -40,7 +40,8 @@ type guestNetwork struct {
 	ignored error
 }
 
-// guestNetworkOf ignores a report that exceeds a bound as a whole, because the rest might decide.
+// guestNetworkOf ignores a whole report that exceeds a bound, because the Node's address might be in
+// the excess. Of the interfaces without a virtual device it only omits the excess.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
 	remaining := maxAddresses
@@ -140,7 +141,7 @@ func addressOf(s string) (netip.Addr, bool) {
 	return a.WithZone(""), err == nil
 }
 
-// usability is the guest's report about an address, which older Tools lack.
+// usability is the guest's report whether an address is usable, which older Tools lack.
 type usability int
 
 const (

@@ -37,7 +37,7 @@ func (h HostFacts) Properties() []types.PropertySpec {
 	return specs
 }
 
-// IsHostFact reports whether unreadable differs from unset for a property.
+// IsHostFact reports whether a property must not count as unset while it is unreadable.
 func IsHostFact(path string) bool { return path == ClusterConfig || path == FaultDomain }
 
 type unreadProperty struct{ err error }

@@ -314,15 +314,16 @@ const (
 	// withoutUUIDMax limits the VMs without a UUID whose details are read. The details provide the
 	// paths in messages.
 	withoutUUIDMax = 10
-	// withoutUUIDGrace applies to new VMs. Most are clones, which get a UUID within seconds.
+	// withoutUUIDGrace is the age before which a new VM's details are not read. Most are clones, which
+	// get a UUID within seconds.
 	withoutUUIDGrace = 20 * time.Second
-	// lostWindow is the time without a grace period after a Node's VM has disappeared: a new VM may
-	// be that VM, registered again.
+	// lostWindow is how long no grace period applies after a Node's VM has disappeared: a new VM may be
+	// that VM, registered again.
 	lostWindow = time.Hour
 )
 
-// Wanted returns the managed object IDs of the VMs to watch in detail, sorted. They include a few VMs
-// without a UUID, and all of these that annotations name.
+// Wanted returns the managed object IDs of the VMs to watch in detail, sorted. Of the VMs without a
+// UUID they include a few, and all that annotations name.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
 	for u := range uuids {
@@ -357,7 +358,7 @@ func (m *Model) recentlyLost(uuids map[inventory.UUID]bool) (lost bool) {
 	return lost
 }
 
-// watchedWithoutUUID returns the newest VMs first, without a grace period, if lost is set.
+// watchedWithoutUUID returns some VMs without a UUID: if lost is set, the newest, without a grace period.
 func (m *Model) watchedWithoutUUID(lost bool) []string {
 	var ids []string
 	for _, id := range slices.SortedFunc(maps.Keys(m.withoutUUID), func(a, b string) int {

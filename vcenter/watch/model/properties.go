@@ -99,7 +99,8 @@ func VMSpec(vms []types.ManagedObjectReference, hosts HostFacts) types.PropertyF
 	return spec
 }
 
-// properties contain one object's converted values, without unset and unreadable properties.
+// properties contain one object's converted values, and an unreadProperty for an unreadable host fact.
+// Other unreadable and unset properties are absent.
 type properties map[string]any
 
 func (p properties) set(name string, value any) {

@@ -127,7 +127,7 @@ func (p *snapshotBuilder) vm(id string) *inventory.VM {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	// Without an instance UUID there is less evidence after a move.
+	// The instance UUID may be missing: it is only further evidence that a VM is the same after a move.
 	m.InstanceUUID, _ = inventory.ParseUUID(read.string("config.instanceUuid"))
 	r := read.guestNetwork()
 	m.NICs = r.nics
