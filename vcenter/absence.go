@@ -20,8 +20,8 @@ import (
 )
 
 // ConfirmAbsent searches every vCenter, in all its datacenters, for a VM's UUIDs and its last managed
-// objects. The error is topology.ErrUnknown if the search is incomplete; otherwise it names the
-// vCenter with the VM.
+// objects. Nil means that none exists. The error is topology.ErrUnknown if the search is incomplete;
+// otherwise it names the vCenter with the VM.
 func (f *Fleet) ConfirmAbsent(ctx context.Context, id inventory.Identity) error {
 	vcenters := f.vcenters.Load()
 	errs := make([]error, len(*vcenters))
@@ -76,8 +76,8 @@ func (v *vCenter) confirmAbsent(ctx context.Context, id inventory.Identity) erro
 
 const catchUpTimeout = 10 * time.Second
 
-// catchUp waits until the snapshot includes all reported changes. A search may miss a VM whose
-// configuration is unreadable, so callers also check the snapshot.
+// catchUp waits until the snapshot includes all reported changes. A VM with an unreadable configuration
+// may be in the snapshot only.
 func (v *vCenter) catchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -170,13 +170,13 @@ func (v *vCenter) find(ctx context.Context, s *session.Session, u inventory.UUID
 
 const disconnectedHostFactor = 12
 
-// A reading lasts from the first snapshot to the next break.
+// A reading lasts from the first snapshot to the next interrupt.
 type reading struct {
 	inventory.Reading
 	hostsConnected atomic.Bool
 }
 
-// checkHold returns an error while the vCenter may lack an existing VM. After a restore from a backup it
+// checkHold returns an error while the vCenter may lack an existing VM. A vCenter restored from a backup
 // discovers newer VMs, under new managed object IDs, once their hosts connect.
 func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading, id inventory.Identity) error {
 	if v.deletionHold == 0 {

@@ -3,7 +3,7 @@ package vcenter
 import "time"
 
 const (
-	// quickRestartDelay bounds the first delays if the session is alive and the vCenter was read.
+	// quickRestartDelay bounds maxQuickRestarts delays if the session is alive and the vCenter was read.
 	quickRestartDelay          = 2 * time.Second
 	maxQuickRestarts           = 10
 	immediateRestartsPerMinute = 3
@@ -18,7 +18,7 @@ func newBackoff(minDelay, maxDelay time.Duration) *backoff {
 	return &backoff{minDelay: minDelay, maxDelay: maxDelay, delay: minDelay}
 }
 
-// next returns the delay, which is zero for the first lost session: vCenters end sessions.
+// next returns the delay. A first lost session needs none, since vCenters end sessions.
 func (b *backoff) next(took time.Duration, wasRead, sessionLost bool) time.Duration {
 	switch {
 	case took > b.maxDelay:

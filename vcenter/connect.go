@@ -16,7 +16,7 @@ import (
 	"vzones/vcenter/watch"
 )
 
-// The monitor's own reasons for a restart.
+// These are the monitor's own reasons to restart a watch.
 const (
 	configurationChanged watch.Restart = "the configuration has changed"
 	credentialsReplaced  watch.Restart = "logged in with the changed credentials"
@@ -57,8 +57,8 @@ func (m *monitor) credentialsDiffer(ctx context.Context) bool {
 	return !m.throttle.Offered(creds)
 }
 
-// readCredentials fails with configurationChanged after a change of address or trust: neither vCenter
-// may see the credentials of the other.
+// readCredentials fails with configurationChanged after a change of address or trust: the old and the
+// new vCenter must not receive each other's credentials.
 func (m *monitor) readCredentials(ctx context.Context) (creds Credentials, err error) {
 	m.checkCredentials = false
 	cfg := &m.wanted.cfg
@@ -98,14 +98,14 @@ func (e *credentialsError) Error() string          { return "credentials: " + e.
 func (e *credentialsError) Unwrap() error          { return e.err }
 func (e *credentialsError) Cause() inventory.Cause { return inventory.CauseCredentials }
 
-// logIn calls slow, which may be nil, if the login takes longer than other calls. With
-// configurationChanged, it may also return a session.
+// logIn calls slow, which may be nil, if the login takes longer than other calls. It may return a
+// session together with configurationChanged.
 func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server string)) (s *session.Session, err error) {
 	endpoint := m.current.endpoint
 	loginCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done, wait := faults.Go(func() { s, err = session.Open(loginCtx, endpoint, creds) })
-	// An unanswered request before the login fails first, at the timeout.
+	// If a request before the login is unanswered, session.Open fails at the timeout, before slow.
 	slowTimer := time.NewTimer(m.opts.Timeout * 11 / 10)
 	defer slowTimer.Stop()
 	w := awaited{task: done, timer: slowTimer.C, restart: true}

@@ -32,7 +32,7 @@ type Fleet struct {
 	subscribers []signal.Signal
 }
 
-// NewFleet makes no requests before Run.
+// NewFleet returns a Fleet, which makes no requests before Run.
 func NewFleet(vcenters []config.VCenter, credentials CredentialSource, opts Options) *Fleet {
 	f := &Fleet{
 		credentials: credentials,
@@ -114,7 +114,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 func (f *Fleet) States() []inventory.State { return *f.states.Load() }
 
 // Generation returns a number that increases with each Apply. Results of States and ConfirmAbsent
-// refer to the same vCenters if it did not change in between.
+// refer to the same vCenters if the number was the same before and after.
 func (f *Fleet) Generation() uint64 { return f.generation.Load() }
 
 // Subscribe returns a channel with at most one pending notification of changed states.
@@ -159,7 +159,7 @@ func (f *Fleet) Probe(vcenter string) {
 	}
 }
 
-// ReadTags requests a read of tags, and of relevant names older than half the refresh interval.
+// ReadTags requests a read of tags, and of relevant tag names older than half the refresh interval.
 // Subscribers are notified of the result.
 func (f *Fleet) ReadTags(vcenter string) {
 	if i := f.inbox(vcenter); i != nil {
@@ -184,7 +184,7 @@ func (f *Fleet) inbox(vcenter string) *watch.Inbox {
 	return nil
 }
 
-// An OpenSession is a session with a vCenter, or the error without a session.
+// An OpenSession is a session with a vCenter, or the reason why there is none.
 type OpenSession struct {
 	VCenter string
 	Session *session.Session

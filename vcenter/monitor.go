@@ -27,7 +27,7 @@ type monitor struct {
 	updates     chan update
 
 	current status
-	// wanted is the latest spec, cfg the configuration since the last applySpec.
+	// wanted is the latest spec, cfg the configuration that applySpec applied last.
 	wanted           *spec
 	cfg              *config.VCenter
 	readDeadline     deadline
@@ -165,7 +165,7 @@ func (m *monitor) applySpec(ctx context.Context) {
 		}
 		return
 	}
-	// It may be another vCenter. The logout still uses the previous trust.
+	// The address may be another vCenter's. The logout still uses the previous trust.
 	klog.FromContext(ctx).Info("Connecting to another address", "server", m.cfg.Server)
 	m.logout(ctx)
 	m.current.endpoint = m.newEndpoint(m.cfg, m.opts)

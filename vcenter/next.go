@@ -15,7 +15,7 @@ const (
 	watchStarted
 	timerFired
 	contextDone
-	// reconfigured and credentialsToCheck repeat until applySpec or readCredentials handles them.
+	// next returns reconfigured until applySpec, and credentialsToCheck until readCredentials.
 	reconfigured
 	credentialsToCheck
 )

@@ -39,11 +39,11 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 	// PollTime bounds an idle long poll, in whole seconds; 25 s if zero.
 	PollTime time.Duration
-	// FirstPage bounds the wait for the first page, which contains all VMs; 5 min if zero.
+	// FirstPage bounds the wait for a watch's first page, which contains all VMs; 5 min if zero.
 	FirstPage time.Duration
 	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// DeletionHold is the minimum duration of a reading before a missing VM is absent; see
+	// DeletionHold is the minimum duration of a reading before a missing VM counts as absent; see
 	// inventory.Reading.
 	DeletionHold time.Duration
 	// Observer may be nil.

@@ -7,11 +7,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// While a vCenter was neither read nor failed, it may have a second VM with the same UUID, so Nodes of
-// other vCenters stay uninitialized. These bound that time.
+// Until a vCenter is read or fails, it may have a second VM with a Node's UUID, so new Nodes of other
+// vCenters stay uninitialized. These bound that wait: maxSilence since the last answer, maxReadTime
+// in total.
 const (
-	maxSilence = 1500 * time.Millisecond
-	// maxReadTime may be exceeded by large or slow vCenters.
+	maxSilence  = 1500 * time.Millisecond
 	maxReadTime = 10 * time.Second
 )
 

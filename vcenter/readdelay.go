@@ -12,8 +12,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Many daemons may lose a vCenter at the same time, and would overload it by reading their whole index
-// at once when it is back. So each waits for a random part of a window that grows with its index.
+// Many daemons may lose a vCenter at the same time, and would overload it by reading all its VMs at
+// once when it is back. So each waits for a random part of a window that grows with the VMs.
 const (
 	// windowPerVM yields 2 minutes for 40,000 VMs and under a second for 300.
 	windowPerVM = 3 * time.Millisecond
@@ -69,7 +69,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 			if !m.credentialsDiffer(ctx) {
 				continue
 			}
-			// The watch logs in with them.
+			// The watch logs in with the changed credentials.
 			m.checkCredentials = true
 		case contextDone:
 			return ctx.Err()
@@ -80,7 +80,7 @@ func (m *monitor) waitToRead(ctx context.Context) error {
 
 func (m *monitor) publishReadDelay() {
 	if m.current.state.Err != nil && !m.loggedInSinceFailure {
-		return // It may not be readable at all.
+		return // The vCenter may not be readable at all.
 	}
 	m.update(func(m *monitor) bool {
 		m.current.state.Cause = inventory.CausePending

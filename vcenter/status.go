@@ -31,8 +31,8 @@ type reader struct {
 
 func (s *status) hasAddressOf(v *spec) bool { return !s.spec.cfg.Diff(&v.cfg).ChangesAddress() }
 
-// stateFor expects a spec with the same address. Without an error, the watch that read the snapshot
-// is running and meets the spec.
+// stateFor expects a spec with the same address. It adds an error to a snapshot unless the watch that
+// read it is running and meets the spec.
 func (s *status) stateFor(v *spec) inventory.State {
 	state := s.state
 	if state.Snapshot == nil {

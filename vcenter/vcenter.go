@@ -47,7 +47,7 @@ func (v *vCenter) newEndpoint(cfg *config.VCenter, opts Options) *session.Endpoi
 }
 
 func (v *vCenter) newTagReader(opts Options) *tags.Reader {
-	// The other half stays free for SOAP if the tagging service hangs.
+	// Half of the requests in flight stay free for SOAP if the tagging service hangs.
 	return tags.NewReader(v.name, opts.TagRefresh, max(1, opts.InFlight/2))
 }
 

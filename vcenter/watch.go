@@ -32,7 +32,7 @@ func (m *monitor) watch(ctx context.Context, s *session.Session) (fresh *session
 		m.current.reader.running = false
 		m.publish(false)
 	}()
-	// The previous watch may have ended before checking changed credentials.
+	// Check at once: the previous watch may have ended before checking changed credentials.
 	checkTimer := time.NewTimer(0)
 	defer checkTimer.Stop()
 	for events := (awaited{task: done, started: r.started}); ; {

@@ -25,7 +25,7 @@ func DistinguishedName(name pkix.Name) string {
 			parts = append(parts, pkix.RDNSequence{{attribute}}.String())
 			continue
 		}
-		// Package pkix escapes values of known types only.
+		// Package pkix escapes only values of types that it knows, such as commonName.
 		attribute.Type = commonName
 		parts = append(parts, attributeName+strings.TrimPrefix(pkix.RDNSequence{{attribute}}.String(), "CN"))
 	}

@@ -212,7 +212,7 @@ func (k keys) sessionManager(data map[string][]byte) (Credentials, error) {
 }
 
 // CheckURL requires https, because the author of a Secret may choose the URL: http exposes the token
-// and reaches servers that listen only on the daemon's Node. The error continues a sentence.
+// and reaches servers that listen only on the daemon's Node. The error's text lacks a subject.
 func CheckURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -232,7 +232,7 @@ func (k keys) missingKeyError(data map[string][]byte, key, related, content stri
 		return fmt.Errorf("the key %q is empty: set it to %s", key, content)
 	}
 	if _, ok := data[related]; !ok {
-		// The keys have a suffix, so prefixServer exists.
+		// The keys have a suffix, so a key with prefixServer exists.
 		related = prefixServer + strings.TrimPrefix(k.user, prefixUser)
 	}
 	return fmt.Errorf("the key %q is missing although %q exists: add it with %s", key, related, content)

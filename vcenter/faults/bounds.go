@@ -7,10 +7,10 @@ import "github.com/vmware/govmomi/vim25/types"
 const (
 	// MaxID is the length of an object's, tag's or category's ID, in bytes.
 	MaxID = 128
-	// MaxVMs also bounds the objects of one read.
+	// MaxVMs bounds the VMs, and the objects of one read.
 	MaxVMs = 100_000
-	// MaxTags also bounds the categories, MaxAttached the associations. MaxTagName is in bytes;
-	// vCenter allows 256 characters.
+	// MaxTags bounds the tags and the categories, MaxAttached the associations. MaxTagName is in
+	// bytes; vCenter allows 256 characters.
 	MaxTags     = 10_000
 	MaxAttached = 150_000
 	MaxTagName  = 1024

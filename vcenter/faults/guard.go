@@ -28,7 +28,7 @@ type panicError struct {
 }
 
 func (p *panicError) Error() string {
-	text, _, _ := strings.Cut(fmt.Sprint(p.value), "\n") // Panics from Go include a stack.
+	text, _, _ := strings.Cut(fmt.Sprint(p.value), "\n") // A panic that Go repeats includes a stack.
 	return p.where + ": panic: " + text
 }
 
@@ -85,7 +85,7 @@ func Recovered(err error) bool {
 	return errors.As(err, new(*panicError))
 }
 
-// Go runs f in a goroutine. ended closes when f ends. wait also repeats a panic of f.
+// Go runs f in a goroutine. ended closes when f ends. wait waits for f and repeats its panic.
 func Go(f func()) (ended <-chan struct{}, wait func()) {
 	done := make(chan struct{})
 	var panicked any

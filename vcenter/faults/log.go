@@ -69,7 +69,7 @@ func bounded(value any) (result any) {
 		return quote.Line(v)
 	case error:
 		if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() {
-			return value // klog handles this.
+			return value // klog handles a nil pointer.
 		}
 		return boundedError(v)
 	case []string:

@@ -28,7 +28,7 @@ func (o *Outage) Record(cause inventory.Cause) bool {
 	return true
 }
 
-// Log logs first if the cause is new in this outage, otherwise still at V(4). A postponed login
+// Log logs message if the cause is new in this outage, otherwise repeated at V(4). A postponed login
 // follows from earlier failures and is never new.
 func (o *Outage) Log(log klog.Logger, cause inventory.Cause, err error, message, repeated string) {
 	if (cause != inventory.CausePostponed || !o.InProgress()) && o.Record(cause) {

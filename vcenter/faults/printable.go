@@ -16,7 +16,7 @@ var (
 	sessionObject = regexp.MustCompile(`session\[[^\]]*(\][-0-9A-Za-z]*|$)`)
 )
 
-// maxSearched is in bytes. A server can send megabytes.
+// maxSearched bounds the part of a text, in bytes, that is searched. A server can send megabytes.
 const maxSearched = 4 * quote.LongestText
 
 // Printable is an error with a stable text on one line of bounded length. It omits the local port,

@@ -15,8 +15,9 @@ const (
 // ErrSize rejects a text longer than MaxEncoded or MaxPlain.
 var ErrSize = fmt.Errorf("the text is too long: at most %d bytes are read, and %d after base64 and gzip decoding", MaxEncoded, MaxPlain)
 
-// These bound the parser's input. Parsing creates a node for each sign and scans the enclosing levels
-// at each level. A line of a network configuration has three signs, on at most ten levels.
+// These bound the parser's input. A sign is a YAML indicator, such as a colon. Parsing creates a node for
+// each sign and scans the enclosing levels at each level. Network configurations have about three
+// signs a line and ten levels.
 const (
 	maxLines = 4_000
 	maxSigns = 8_000
@@ -29,8 +30,8 @@ var (
 	errDepth = fmt.Errorf("the text is nested more than %d levels deep", maxDepth)
 )
 
-// checkCost rejects a text that is expensive to parse. It counts YAML's indicators, even in quotes and
-// comments, so there are no more nodes.
+// checkCost rejects a text that is expensive to parse. It also counts signs in quotes and comments, so
+// the nodes are never more.
 func checkCost(text []byte) error {
 	if len(text) > MaxPlain {
 		return ErrSize
@@ -38,7 +39,7 @@ func checkCost(text []byte) error {
 	lines := 1
 	signs := 0
 	openBrackets := 0
-	// Each dash of a line may start a list or a mapping.
+	// Each dash or question mark of a line may open a level.
 	dashes := 0
 	for i, c := range text {
 		switch c {

@@ -15,7 +15,7 @@ const (
 	// Key is a key in a VM's extraConfig.
 	Key = "guestinfo.metadata"
 
-	// maxNodes bounds the visited nodes. Aliases expand a short text without limit.
+	// maxNodes bounds the visited nodes, since aliases can expand a short text without limit.
 	maxNodes = 10_000
 )
 
@@ -28,9 +28,9 @@ var (
 // Addresses returns the configured addresses in order, without duplicates. With DHCP or without a
 // network configuration it returns none.
 //
-// The metadata is YAML or JSON: plain, in base64, or gzipped in base64. A mapping has characters that
-// base64 lacks. The network configuration is cloud-init's, version 1 or 2 (netplan), and may itself be
-// encoded.
+// The metadata is YAML or JSON: plain, in base64, or gzipped in base64. Plain text is recognized by
+// characters that base64 lacks. The network configuration is cloud-init's, version 1 or 2 (netplan), and
+// may itself be encoded.
 func Addresses(metadata string) ([]netip.Addr, error) {
 	return guarded(func() ([]netip.Addr, error) { return addresses(metadata) })
 }

@@ -46,8 +46,8 @@ func NewClient(c *soap.Client) *Client {
 	return &Client{http: client}
 }
 
-// Login opens a session below /rest if legacy is set, otherwise below /api. If the path does not
-// exist, so the server has not checked the password, it tries the second root. sign adds the
+// Login opens a session below /rest if legacy is set, otherwise below /api. It tries the second root
+// only if the first does not exist, so that the server never checks a password twice. sign adds the
 // credentials.
 func (c *Client) Login(ctx context.Context, sign func(*http.Request) error, legacy bool) error {
 	login := Request{Method: http.MethodPost, Resource: resourceSession, prepare: func(req *http.Request) error {
@@ -79,10 +79,10 @@ func (c *Client) Logout(ctx context.Context) error {
 
 const resourceSession = "session"
 
-// A Request is independent of the root.
+// A Request is a call that is possible below either root.
 type Request struct {
 	Method string
-	// Resource is the path below the infrastructure services. ID and Action are optional.
+	// Resource is the path below that of the infrastructure services. ID and Action are optional.
 	Resource, ID, Action string
 	// LegacyID is an ID for /rest only.
 	LegacyID string
@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, base root, r *Request, answer any) er
 	})
 }
 
-// read expects an envelope below /rest.
+// read expects answer in the field value of an envelope below /rest, and the bare answer below /api.
 func read(base root, res *http.Response, answer any, notNull bool) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)

@@ -29,7 +29,7 @@ type Attachments struct {
 	RefreshErr error
 	// NamesRead is the time of the oldest read of a relevant name.
 	NamesRead time.Time
-	// Incomplete reports whether objects are still queued.
+	// Incomplete reports whether some objects are still to be read.
 	Incomplete bool
 
 	// Every requested object has an entry in tags or in errs.

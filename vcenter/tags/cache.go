@@ -236,7 +236,7 @@ func tagsOf(l *listing) map[string]bool {
 }
 
 // absent returns the requested categories that do not exist or are not visible. It lists all categories only if
-// a requested category has no attached tag. If that fails, the previous list applies until maxNameLifetime.
+// a requested category has no attached tag. If the listing fails, the previous one applies until maxNameLifetime.
 func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map[string]bool, now time.Time) (absent []string, refreshErr, err error) {
 	unused := make(map[string]bool)
 	for id := range c.usedCategories {

@@ -10,7 +10,8 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// learn reads categories before tags, since names in irrelevant categories are not refreshed.
+// learn reads new tags, then categories, since only tags in relevant categories are refreshed. Last, it
+// verifies gone tags.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (refreshErr, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {
@@ -31,7 +32,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	used := c.categoriesInUse(l)
 	read(&c.categories, c.relevant(used, q), q.MaxNameAge, "tag categories")
 	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
-		// A category may have been renamed. Names of categories are unique.
+		// Another category in use may have been renamed to the requested name.
 		read(&c.categories, used, q.MaxNameAge, "tag categories")
 	}
 	read(&c.tags, c.tagsIn(attached, c.relevant(used, q)), q.MaxNameAge, "tags")

@@ -19,27 +19,27 @@ const (
 	// objectsPerRequest bounds a batch. After too large an answer it is halved, down to minObjectsPerRequest.
 	objectsPerRequest    = 2000
 	minObjectsPerRequest = 125
-	// requestsPerReading bounds the lists of one read. The queue keeps the rest.
+	// requestsPerReading bounds the requests of one read. Further batches stay in the queue.
 	requestsPerReading = 64
-	// requestsWithoutAnswer rejected lists without a success mean that the account may not list tags.
+	// requestsWithoutAnswer rejections without a success mean that the account cannot list any tags.
 	requestsWithoutAnswer = 16
-	// recheckedSingly is the number of unreadable objects per recheck if their batch is rejected.
+	// recheckedSingly unreadable objects are requested singly by a recheck if their batch is rejected.
 	recheckedSingly = 8
 	// recheckMin and recheckMax bound the pause, which doubles, in refresh intervals.
 	recheckMin = 2
 	recheckMax = 20
 )
 
-// objects are the objects whose lists failed.
+// objects contains the objects whose tags could not be listed.
 type objects struct {
-	// unreadable are also objects that the service does not know or fails at.
+	// unreadable also contains objects that the service does not know or fails at.
 	unreadable map[Ref]unreadableObject
 	// queue contains the parts of rejected batches to request.
 	queue [][]Ref
-	// recheckAt is the time of the next recheck, pause the following interval.
+	// recheckAt is the time of the next recheck, pause the interval before it.
 	recheckAt time.Time
 	pause     time.Duration
-	// barred reports whether the account may not list tags.
+	// barred reports whether the account cannot list any tags.
 	barred   bool
 	probe    int
 	halvings int
@@ -63,7 +63,7 @@ type listing struct {
 	tags               int
 }
 
-// list requests a batch. rejected means that it must be divided.
+// list requests a batch. rejected means that the batch must be divided.
 func (l *listing) list(ctx context.Context, batch []Ref) (rejected bool, err error) {
 	l.requests++
 	attached, err := l.s.Attached(ctx, batch)
@@ -91,7 +91,7 @@ func (l *listing) list(ctx context.Context, batch []Ref) (rejected bool, err err
 	return false, nil
 }
 
-// list lists the tags of objects, at rest with one request for each batch.
+// list lists the tags of objects, without failures in one request for each batch.
 //
 // The service rejects a batch because of one unreadable object, and an answer with many tags may be too
 // large. Then list divides the batch until it finds these objects, and skips them until recheckAt.

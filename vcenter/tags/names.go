@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// NameLifetime is the lifetime of a name. The API has no batch request that all accounts may use.
+	// NameLifetime is the lifetime of a cached name, since not all accounts may use a batch request for names.
 	NameLifetime = 5 * time.Minute
 	// maxNameLifetime is the lifetime if a refresh fails.
 	maxNameLifetime = time.Hour

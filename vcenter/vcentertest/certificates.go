@@ -34,7 +34,7 @@ func (i Issued) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.Cert.Raw})
 }
 
-// Issue creates a certificate, self-signed without an issuer.
+// Issue creates a certificate. If issuer is nil, it is self-signed.
 func Issue(t *testing.T, template x509.Certificate, issuer *Issued) Issued {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
