@@ -44,7 +44,7 @@ func isUnread(o *topology.Object) bool {
 }
 
 // unread reports hosts, and objects above them, whose tags cannot be read. It skips vSphere's own folders,
-// which usual roles do not include, unless a tag on them may be missed.
+// which usual roles do not include, unless a place may depend on their tags.
 func (c *accountCheck) unread() (found []Finding) {
 	s := c.survey
 	outside := c.outside()

@@ -29,7 +29,7 @@ type connectionCheck struct {
 	*vcenterFacts
 	states []inventory.State
 	nodes  nodeList
-	// hasCluster reports whether there are Nodes, so that Secrets refer to a cluster.
+	// hasCluster reports whether there are Nodes, and thus a cluster that can have Secrets.
 	hasCluster bool
 	now        time.Time
 }

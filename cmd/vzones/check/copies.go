@@ -201,8 +201,8 @@ func (c *comparison) csiNodes(items []unstructured.Unstructured) {
 	}
 }
 
-// restart returns the command that restarts the CSI node plugin of a Node, if the driver was installed with
-// its own manifests.
+// restart returns the command that restarts the CSI node plugin of a Node. It assumes that the driver was
+// installed with its own manifests.
 func restart(n *node) string {
 	return cli.Shell("kubectl", "-n", "vmware-system-csi", "delete", "pod", "-l", "app=vsphere-csi-node", "--field-selector", "spec.nodeName="+n.name())
 }

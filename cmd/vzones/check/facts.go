@@ -25,7 +25,7 @@ const (
 	maxOutsideSearches = 20
 )
 
-// facts contains everything that was read. Findings are computed from it alone.
+// facts contains everything that was read.
 type facts struct {
 	config   *config.Config
 	vcenters []*vcenterFacts
@@ -150,8 +150,8 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	return f, nil
 }
 
-// completed returns copies of the states with InvisibleCategories from the surveys: a snapshot without
-// Nodes does not have them.
+// completed returns copies of the states with InvisibleCategories from the surveys: snapshots lack them if
+// there are no Nodes.
 func completed(states []inventory.State, surveys []world.Survey, categories []string) []inventory.State {
 	clones := slices.Clone(states)
 	for i := range clones {

@@ -15,7 +15,7 @@ import (
 // Severity is the severity of a finding.
 type Severity string
 
-// The severities, the worst first. kinds.yaml defines them.
+// The severities, the worst first.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"

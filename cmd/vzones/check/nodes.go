@@ -82,7 +82,7 @@ func (l nodeList) names(holds func(*node) bool) (names []string) {
 	return names
 }
 
-// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's record
+// waitsFor reports whether a Node's VM is unknown because a vCenter cannot be read. If the Node's annotation
 // names an unreadable vCenter, the Node waits for that vCenter only.
 func (n *node) waitsFor(vcenter string) bool {
 	unreachable := inventory.UnreachableIn(n.Err)
@@ -203,8 +203,8 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 	return finding
 }
 
-// missingAbove returns the problem of all Nodes in the same place, and the command that tags a Node's cluster
-// or host.
+// missingAbove returns the Short text for a Node without a value, and the command that tags its cluster or
+// host.
 func (c *nodeCheck) missingAbove(n *node) (lack, command string) {
 	o := n.Above(world.TypeCluster)
 	if o == nil {
@@ -279,7 +279,7 @@ func (c *nodeCheck) matchedByName() (found []Finding) {
 }
 
 // unreadable reports the unreadable VMs of a vCenter in one finding, with the Nodes that may run on
-// them. A VM in a Node's record is listed with that Node.
+// them. A VM in a Node's annotation is listed with that Node.
 func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	if len(snapshot.Unreadable) == 0 {
 		return nil
@@ -313,8 +313,8 @@ func (c *nodeCheck) unreadable(snapshot *inventory.Snapshot) []Finding {
 	return []Finding{finding}
 }
 
-// mayRunOnUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its record names
-// no other vCenter with such VMs.
+// mayRunOnUnreadable reports whether a Node may run on an unreadable VM of a vCenter, and its annotation
+// names no other vCenter with such VMs.
 func (c *nodeCheck) mayRunOnUnreadable(n *node, v *vcenterFacts) bool {
 	isOwn := n.VCenter() == v.state.VCenter
 	return errors.Is(n.Err, inventory.ErrUnreadable) && v.hasUnreadable() && (isOwn || !c.vcenter(n.VCenter()).hasUnreadable())

@@ -115,7 +115,8 @@ func isConfiguration(key string) bool {
 }
 
 // validateCredentials reads the credentials in a Secret as the daemon does: for the vCenters whose
-// configuration references the Secret, and for every other server in it. It reports whether there are any.
+// configuration references the Secret, and for every other server in it. found reports whether it has
+// credentials.
 func validateCredentials(report io.Writer, file string, secret world.Manifest, configs []*config.Config) (found bool, err error) {
 	data := map[string][]byte{}
 	for _, v := range secret.Values {

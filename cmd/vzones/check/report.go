@@ -39,7 +39,7 @@ type VCenter struct {
 	Version    string `json:"version,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	// Nodes is the number of Nodes whose VM is in this vCenter; if the vCenter was not read, the number of
-	// Nodes whose record names it. Wrong is the number of these with an error, Waiting of uninitialized
+	// Nodes whose annotation names it. Wrong is the number of these with an error, Waiting of uninitialized
 	// Nodes, and Unknown of Nodes whose state is unknown because the vCenter was not read.
 	Nodes   int `json:"nodes"`
 	Wrong   int `json:"withErrors"`

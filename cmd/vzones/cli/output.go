@@ -135,7 +135,7 @@ func (t *Tool) PrintYAML(value any) error {
 }
 
 // escaped returns JSON, or text from it, with escapes for characters that a terminal does not print as
-// they are. encoding/json leaves some of them, and only in strings.
+// they are. encoding/json leaves some of them unescaped, but only in strings.
 func escaped(data []byte) []byte {
 	return escapedWith(data, func(r rune) string {
 		high, low := utf16.EncodeRune(r)
@@ -193,7 +193,7 @@ func (t *Tool) table(l *List, columns int, fits bool) []byte {
 // LineWidth is the maximum width of a table and of a wrapped line. The wide and JSON formats have no limit.
 const LineWidth = 160
 
-// fit shrinks the widest columns until the table fits into LineWidth. Each column keeps one character.
+// fit shrinks the widest columns until the table fits into LineWidth. Each column keeps at least one character.
 func fit(widths []int) {
 	total := 3 * (len(widths) - 1)
 	for _, w := range widths {

@@ -75,7 +75,7 @@ func needsQuotes(r rune) bool {
 // Color is an ANSI escape sequence for a color of the terminal's own palette.
 type Color string
 
-// The colors. They repeat information that is in the text.
+// The colors, which repeat information in the text.
 const (
 	Red    Color = "\x1b[31m"
 	Green  Color = "\x1b[32m"
@@ -85,7 +85,7 @@ const (
 	Bold   Color = "\x1b[1m"
 )
 
-// Colored reports whether standard output is a terminal and colors are not disabled by NO_COLOR.
+// Colored reports whether standard output is a terminal and neither NO_COLOR nor TERM disables colors.
 func (t *Tool) Colored() bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(t.Stdout)
 }

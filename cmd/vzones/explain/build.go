@@ -350,7 +350,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	return root
 }
 
-// why describes the rule by which a tag decided a label. It returns "" for inventory names.
+// why describes the rule by which a tag decided a label. It returns "" for a label from another source.
 func why(policy *topology.Policy, placed *topology.Placement, d *topology.Decision) string {
 	var order []string
 	for _, kind := range policy.TagPaths() {

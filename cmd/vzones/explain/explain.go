@@ -1,6 +1,5 @@
 // Package explain implements vzones explain: it shows the VM of a Node, the objects above it with their
-// tags, the decision about each label and address, and the conditions for the Node's deletion. The
-// daemon's packages decide.
+// tags, the decision about each label and address, and the conditions for the Node's deletion.
 package explain
 
 import (

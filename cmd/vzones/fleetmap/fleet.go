@@ -248,7 +248,7 @@ func (f *fleet) put(h *host, p place) *box {
 	return b
 }
 
-// gather moves marks that all hosts of a cluster have to the cluster.
+// gather moves the marks that all hosts of a cluster share to the cluster.
 func (b *box) gather() {
 	if b.level != levelCluster || len(b.Boxes) < 2 {
 		return

@@ -21,8 +21,8 @@ var (
 	pageCSS string
 )
 
-// maxOpenItems is the maximum number of hosts and Nodes in clusters that are open by default. Closed
-// clusters show one cell for each.
+// maxOpenItems limits the hosts and Nodes of a fleet whose clusters are open by default. Closed clusters
+// show one cell for each.
 const maxOpenItems = 200
 
 // page returns an HTML page without scripts or external resources. Its content security policy allows

@@ -8,7 +8,7 @@ import (
 	"vzones/cmd/vzones/cli"
 )
 
-// maxListed limits the hosts of a cluster and the marks of a list without --all.
+// maxListed limits the hosts per cluster and the marks per list, unless --all is set.
 const maxListed = 5
 
 func (f *fleet) tree(showAll bool) []*cli.Branch {

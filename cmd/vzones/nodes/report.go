@@ -51,7 +51,7 @@ type Node struct {
 	VM         string `json:"vm,omitempty"`
 	Path       string `json:"path,omitempty"`
 	PowerState string `json:"powerState,omitempty"`
-	// Region, Zone and Labels are the values of the place. Labels includes region and zone.
+	// Region, Zone and Labels are the values that the Node should have. Labels includes region and zone.
 	Region string            `json:"region,omitempty"`
 	Zone   string            `json:"zone,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`

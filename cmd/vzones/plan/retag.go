@@ -40,13 +40,13 @@ func parseTags(texts []string) ([]retag, error) {
 	return retags, nil
 }
 
-// edit applies tags to copies of states. Its references name the first entry of a vCenter with several
-// entries.
+// edit applies tags to copies of states. If a vCenter has several entries in the configuration, the
+// references name the first.
 type edit struct {
 	states  []inventory.State
 	policy  *topology.Policy
 	objects map[topology.Ref]*topology.Object
-	// made are the categories that a vCenter gets and does not show now, by vCenter.
+	// made are the invisible categories of new tags, by vCenter.
 	made map[string][]string
 	// tagged are the objects that already have a new tag, with its category.
 	tagged map[taggedObject]bool
@@ -57,7 +57,7 @@ type taggedObject struct {
 	category string
 }
 
-// retagged returns the states with the tags applied. The notes are prerequisites for the user.
+// retagged returns the states with the tags applied.
 func retagged(states []inventory.State, policy *topology.Policy, tags []retag) (_ []inventory.State, notes []string, err error) {
 	e := &edit{states: states, policy: policy, objects: map[topology.Ref]*topology.Object{}, made: map[string][]string{}, tagged: map[taggedObject]bool{}}
 	for _, r := range tags {

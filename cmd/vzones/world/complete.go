@@ -62,7 +62,7 @@ func (w *World) isComplete(s *inventory.Snapshot, reading vcenter.TagReading, de
 	}
 	for id, m := range s.VMs {
 		if slices.Contains(s.Outside, id) {
-			// This VM matches no Node.
+			// A VM outside the configured datacenters places no Node.
 			continue
 		}
 		if reading != vcenter.TagsFailed && !w.tagsAreRead(m) || w.Config.Topology.Policy.HostGroups() && !groupsAreRead(m) {
@@ -104,7 +104,7 @@ func (w *World) pendingDetails(states []inventory.State) int {
 	return n
 }
 
-// tagsAreRead reports whether reading the tags above a VM has succeeded or failed.
+// tagsAreRead reports whether reading the tags above a VM has ended, even in failure.
 func (w *World) tagsAreRead(m *inventory.VM) bool {
 	return !hasObject(m, func(p *topology.Path, _ int, o *topology.Object) bool {
 		return w.isTagged(p) && errors.Is(o.TagsErr, topology.ErrNotRead)
@@ -140,7 +140,7 @@ func (w *World) TagsErr(s *inventory.State) error {
 	return nil
 }
 
-// groupsAreRead reports whether reading the DRS host groups of a VM's host has succeeded or failed. Only
+// groupsAreRead reports whether reading the DRS host groups of a VM's host has ended, even in failure. Only
 // clusters have host groups.
 func groupsAreRead(m *inventory.VM) bool {
 	return !hasObject(m, func(p *topology.Path, i int, o *topology.Object) bool {

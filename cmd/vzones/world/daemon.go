@@ -33,7 +33,7 @@ var podSelectors = []string{
 	"component=rancher-vsphere-cpi-cloud-controller-manager",
 }
 
-// daemonProgram is the executable of both vzones and the vSphere CPI.
+// daemonProgram is the executable of vzones' daemon and of the vSphere CPI.
 const daemonProgram = "vsphere-cloud-controller-manager"
 
 // Daemon is a cloud controller manager that runs in the cluster.
@@ -49,9 +49,9 @@ type Daemon struct {
 	volumes   map[string]volume
 }
 
-// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in its
-// Pod, so an ambiguous match is an error. It never searches other namespaces, whose owners can set any
-// label on a Pod.
+// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in the
+// configuration of its Pod, so an ambiguous match is an error. It never searches other namespaces, whose
+// owners can set any label on a Pod.
 func findDaemon(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
 	workloads := map[string][]*v1.Pod{}
 	seen := map[string]bool{}
@@ -156,8 +156,8 @@ type CommandLine struct {
 	CloudProvider, CloudConfig string
 }
 
-// ParseArguments parses the arguments of vzones or the vSphere CPI, without the program, and ignores
-// other flags. An error names a flag but not its value, which may come from a Secret.
+// ParseArguments parses the arguments after the program's name, and ignores flags that CommandLine lacks.
+// An error names a flag but not its value, which may come from a Secret.
 func ParseArguments(args []string) (*CommandLine, error) {
 	var c CommandLine
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -23,8 +23,8 @@ type volume struct {
 	err   error
 }
 
-// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted there. The error
-// wraps fs.ErrNotExist if there is no such file.
+// ReadFile reads a file of the container from the ConfigMap or Secret that is mounted at its path. The
+// error wraps fs.ErrNotExist if there is no such file.
 func (d *Daemon) ReadFile(ctx context.Context, name string, maxSize int64) ([]byte, error) {
 	files, relPath, err := d.mounted(ctx, name)
 	if err != nil {
@@ -77,7 +77,6 @@ func (d *Daemon) mounted(ctx context.Context, name string) (files map[string][]b
 	}
 	v := d.readVolume(ctx, mount.Name)
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(mount.MountPath)), "/")
-	// Either SubPath or rest is empty.
 	return v.files, path.Join(mount.SubPath, rest), v.err
 }
 

@@ -25,9 +25,9 @@ type Flags struct {
 	NeedsNodes bool
 	// Config is the path of the configuration file, or "" for the daemon's configuration.
 	Config string
-	// NodeLabels are values of the daemon's --node-labels, for a configuration file.
+	// NodeLabels are values of the daemon's --node-labels to use with the file.
 	NodeLabels []string
-	// Kubeconfig and Overrides are kubectl's flags. The namespace is the daemon's.
+	// Kubeconfig and Overrides are kubectl's flags. The namespace in Overrides is the daemon's.
 	Kubeconfig string
 	Overrides  clientcmd.ConfigOverrides
 	Selector   string
@@ -39,7 +39,8 @@ type Flags struct {
 	Follow func(*World) []inventory.Identity
 	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
-	Nodes         []*v1.Node
+	// Nodes, unless nil, are used instead of listing the cluster's Nodes.
+	Nodes []*v1.Node
 	// OnConfig is called once with the configuration before the vCenters are read, and must not block.
 	// May be nil.
 	OnConfig func(*config.Config)
@@ -47,7 +48,7 @@ type Flags struct {
 	Verbose int
 }
 
-// Add adds the flags, with kubectl's names. kubectl's user name and password are left out: they look like
+// Add adds the flags, with kubectl's names. It omits kubectl's --username and --password, which look like
 // credentials of a vCenter.
 func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Config, "config", "c", "", "the configuration file (default: the configuration of the daemon in the cluster)")

@@ -14,7 +14,7 @@ const (
 	TypeCluster = "ClusterComputeResource"
 )
 
-// HostPlace is the place that a host gives to the VMs on it.
+// HostPlace contains the labels that a host gives to the VMs on it.
 type HostPlace struct {
 	Host *topology.Object
 	// Under is the cluster, or the host itself if it is standalone.

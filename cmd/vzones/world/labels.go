@@ -90,8 +90,8 @@ const ActionInitialize = "initialize"
 
 // Label is a label of a Node with the daemon's decision about it.
 type Label struct {
-	// Place is the value of the Node's place, or "", and Source is the object that decides it. Undecided
-	// is the reason that the value is unknown.
+	// Place is the value that the Node should have, or "", and Source is the object that decides it.
+	// Undecided is the reason that the value is unknown.
 	Place, Source, Undecided string
 	Difference               *plan.Difference
 	// Action is the daemon's action, or "". Text describes it, or the reason that a difference stays.

@@ -23,8 +23,8 @@ import (
 type Look struct {
 	Node *v1.Node
 	// Foreign reports whether the daemon ignores the Node: it belongs to another provider,
-	// nodes.selector excludes it, or it is initialized and no vCenter has its VM. Err is the reason if
-	// the Node does not show it.
+	// nodes.selector excludes it, or it is initialized and no vCenter has its VM. Err is set only in the
+	// last case.
 	Foreign       bool
 	Uninitialized bool
 	// Off reports whether an initialized Node is not ready and its VM is powered off or suspended.
@@ -33,8 +33,8 @@ type Look struct {
 	Identity inventory.Identity
 	// Place is the decision about the Node. It is partial if Err is set.
 	Place placement.Decision
-	// Err is the reason that the Node stays uninitialized, or that the place of an initialized Node is
-	// unknown. Label differences are not errors.
+	// Err is the reason that the Node stays uninitialized, or a problem with the place, the provider ID or
+	// the addresses of an initialized Node. Label differences are not errors.
 	Err error
 	// Differences are the labels of an initialized Node that differ from its place: region, zone,
 	// further levels, then the instance type.
@@ -55,9 +55,8 @@ func (w *World) StatesFor(n *v1.Node) []inventory.State {
 	return w.States
 }
 
-// claims are the unreadable VMs in the records of Nodes. Such a VM is no candidate for other Nodes. A
-// running daemon remembers the owner of a VM; the tool has no memory and trusts the annotations of other
-// Nodes instead.
+// claims are the unreadable VMs that the annotations of Nodes name. Such a VM is no candidate for other
+// Nodes. A running daemon remembers the owner of a VM; the tool trusts the annotations instead.
 type claims struct {
 	vms map[topology.Ref]bool
 	// placer and states exclude the claimed VMs.
@@ -65,8 +64,8 @@ type claims struct {
 	states []inventory.State
 }
 
-// appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every Node without
-// a claim.
+// appliesTo reports whether the claimed VMs are excluded for a Node, which is so for every managed Node
+// without a claim.
 func (c *claims) appliesTo(p *placement.Placer, n *v1.Node) bool {
 	if len(c.vms) == 0 || p.IsForeign(n) {
 		return false
@@ -148,7 +147,7 @@ func lookBy(p *placement.Placer, n *v1.Node) *Look {
 	}
 	l.plan()
 	if !nodeinfo.IsReady(n) {
-		// If the power state is unknown, the VM is not off.
+		// If the power state is unknown, Off stays false.
 		l.Off, _ = p.IsShutDown(n)
 	}
 	l.Err = cmp.Or(l.Err, nodeinfo.CheckProviderID(n), d.AddressErr)

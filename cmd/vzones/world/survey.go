@@ -44,7 +44,7 @@ type Survey struct {
 
 // About describes a vCenter.
 type About struct {
-	// Version and APIVersion are such as "8.0.3" and "8.0.3.0".
+	// Version and APIVersion have the forms "8.0.3" and "8.0.3.0".
 	Version, APIVersion string
 	// User is the account of the session, or "" if the vCenter does not report it.
 	User string

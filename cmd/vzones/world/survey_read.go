@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// cleanupTimeout limits the removal of a view and the logout of a REST session, even after
-	// cancellation.
+	// cleanupTimeout limits the removal of a view and the logout of a REST session, which happen even
+	// after cancellation.
 	cleanupTimeout = 3 * time.Second
 	maxTagRequests = 4
 	tagCacheTTL    = time.Hour
@@ -75,7 +75,7 @@ func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requir
 		}
 	}()
 	ctx, cancel := context.WithCancel(ctx)
-	// A login may still be running.
+	// This ends a login that is still running.
 	defer cancel()
 	r := surveyor{
 		vcenter: open.VCenter, session: open.Session, rest: rest, q: q,
@@ -147,7 +147,7 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 		_ = r.session.Destroy(ctx, res.Returnval)
 	}()
 	spec := model.DatacenterSpec(res.Returnval)
-	// An empty root folder is not above any object.
+	// No object of the view leads to an empty root folder.
 	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder})
 	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected}}
 	for _, p := range facts.Properties() {
@@ -167,9 +167,9 @@ func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error
 // overallStatus is a property of every object that is visible only with the privilege System.Read.
 const overallStatus = "overallStatus"
 
-// confirm asks the inventory about objects for which the tagging service returns 403. It returns 403 for
-// a missing privilege and also for objects that were just created or deleted. Deleted objects are
-// removed from the tree. If the inventory does not answer, the original errors stay.
+// confirm asks the inventory about objects for which the tagging service returns 403: for a missing
+// privilege, but also for objects that were just created or deleted. Deleted objects are removed from the
+// tree. If the inventory does not answer, the original errors stay.
 func (r *surveyor) confirm(ctx context.Context, rejected []types.ManagedObjectReference) {
 	if len(rejected) == 0 {
 		return
@@ -245,7 +245,7 @@ func (r *surveyor) ref(ref types.ManagedObjectReference) topology.Ref {
 	return topology.Ref{VCenter: r.vcenter, Type: ref.Type, ID: ref.Value}
 }
 
-// Properties of VMs. An account that may read the UUID may read the flags.
+// An account that may read the UUID may read the flags, so an absent flag is off.
 const (
 	uuid      = "config.uuid"
 	diskFlag  = "config.flags.diskUuidEnabled"

@@ -259,8 +259,8 @@ func (w *World) freeze(states []inventory.State) {
 // Health returns the current health of each vCenter.
 func (w *World) Health() []vcenter.Health { return w.fleet.Health() }
 
-// Within returns a context for requests after Open. It ends with the --timeout that began in Open,
-// extended to a quarter of --timeout if less than that remains.
+// Within returns a context for requests after Open. It ends with Open's --timeout, or a quarter of
+// --timeout after Open if that is later.
 func (w *World) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, w.deadline)
 }
