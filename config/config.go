@@ -30,7 +30,7 @@ type Config struct {
 	NodeSelector labels.Selector
 	// NodeLabels are added to each Node that lacks them.
 	NodeLabels map[string]string
-	// SkipNodeDeletion treats a VM that certainly does not exist as unknown.
+	// SkipNodeDeletion keeps the Node of a VM that certainly does not exist.
 	SkipNodeDeletion bool
 	// MatchByName, true by default, allows a search by name for the VM of a Node without a
 	// usable system UUID and without a provider ID (decision 0036).
@@ -77,10 +77,10 @@ type VCenter struct {
 	// datacenters.
 	Datacenters []string
 
-	// User and Password are the credentials in the file: both or neither. If a Secret or a
-	// directory is named, they are not inherited from the global section, so that no other
-	// vCenter's account is tried here. As in the CPI, a global section with both a Secret and a
-	// directory passes its account to entries without a Secret.
+	// User and Password are the credentials in the file: both or neither. So that no other
+	// vCenter's account is tried, an entry with a Secret does not inherit them from the global
+	// section, nor does any entry if that names a Secret or a directory. As in the CPI, a global
+	// section with both passes its account to entries without a Secret.
 	//
 	// For a login with a SAML token, User is a PEM certificate with its issuers, and Password its
 	// PEM private key.
@@ -148,8 +148,8 @@ func (k Kind) ParseName(name string) (string, *ValueError) {
 	return name, nil
 }
 
-// AddressRules select a Node's internal and external address among its VM's addresses. Empty rules
-// match nothing. Without any rule the first address is both.
+// AddressRules select a Node's internal and external address among its VM's addresses. A subnet or
+// network that is unset matches nothing. Without any rule the first address is both.
 type AddressRules struct {
 	InternalSubnets        []netip.Prefix
 	ExternalSubnets        []netip.Prefix

@@ -19,11 +19,11 @@ var (
 	errUpwards = errors.New("contains ..: write the path from the root folder")
 )
 
-// datacenter is an element of VCenter.Datacenters: a name or managed object ID, a path, a pattern of
-// either, or a reference. The CPI passes these forms to govmomi's finder.
+// datacenter is an element of VCenter.Datacenters: a name, a path, a pattern of either, or a managed
+// object ID or reference. The CPI passes these forms to govmomi's finder.
 type datacenter struct {
 	text string
-	// elements are the parts of a path. isDeep includes datacenters at any depth below it.
+	// elements are the parts of a path. isDeep is true if it ended with anyDepth.
 	elements       []string
 	isPath, isDeep bool
 	isPattern      bool

@@ -92,7 +92,7 @@ type Field struct {
 	Min, Max int
 	// Inherited keys of global apply to entries that leave them unset.
 	Inherited bool
-	// YAMLOnly keys do not exist in the INI format. NotInCPI keys do, but not for the vSphere CPI.
+	// YAMLOnly keys do not exist in the INI format. NotInCPI keys do, but the vSphere CPI lacks them.
 	YAMLOnly, NotInCPI bool
 	// Unsupported and NoEffect are the reasons why a value is rejected or ignored.
 	Unsupported, NoEffect string

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// MaxSize is the size limit of a configuration in bytes, as of a ConfigMap.
+// MaxSize is the size limit of a configuration in bytes, the same as a ConfigMap's.
 const MaxSize = 1 << 20
 
 // The errors of ReadFile for a file that it does not read.

@@ -123,8 +123,8 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		quote.Name(name), strings.Join(known, ", "))
 }
 
-// Cycle returns labels that form a cycle: each is composed of the next, and the last is composed of
-// the first. It returns nil if there is no cycle.
+// Cycle returns labels that form a cycle, or nil: each is composed of the next, and the last of the
+// first.
 func (p Policy) Cycle() []string {
 	for _, label := range p.Labels() {
 		if cycle := p.cycle([]string{label}); cycle != nil {

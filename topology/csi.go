@@ -112,8 +112,7 @@ func (r *resolution) reportUnread() {
 	}
 }
 
-// compareWithDriver compares decisions off the compute path with the CSI driver's walk on it. A
-// compute path that cannot be read is no conflict.
+// compareWithDriver compares decisions off the compute path with the CSI driver's walk on it.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)

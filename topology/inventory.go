@@ -103,7 +103,7 @@ func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown st
 }
 
 // findAbove returns the nearest object of type kind on the first path that can be read far enough. An
-// object of type without (if not "") ends the search: the result is then absent.
+// object of the type in the parameter without ends the search.
 func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
 	unknown := "nothing above the VM can be read: give the account the role Read-only there"
 	for i := range a {

@@ -47,11 +47,10 @@ func (t *trace) dependsOnTagOrder() bool { return t.overwritten.object != nil }
 type walkResult struct {
 	complete   bool
 	unreadable *Object
-	// broken is the reason why the path ends before the root, or nil.
-	broken  error
-	isEmpty bool
-	skipped skipped
-	walked  int
+	broken     error
+	isEmpty    bool
+	skipped    skipped
+	walked     int
 }
 
 // truncated reports whether more tags might follow where the walk ended.
@@ -144,8 +143,7 @@ func (r walkResult) unknown(categories []string, kind PathKind) error {
 	return Errorf(ErrUnknown, "no tag of category %s on the readable part of the %s path: %w", quoted(categories), kind, r.broken)
 }
 
-// missingError returns the error for missing tags. lacked contains the categories without a tag on
-// each path.
+// missingError expects in lacked the categories without a tag on each path.
 func missingError(paths []*Path, lacked [][]string) error {
 	var objects []*Object
 	var categories, each []string
@@ -193,8 +191,7 @@ type choice struct {
 	path   *Path
 	walked int
 	// unknown is the reason why categories without a tag may still have a value, or nil.
-	unknown error
-	// truncated is true if more tags might follow where the walk ended.
+	unknown   error
 	truncated bool
 	// invisible is a category that the vCenter does not show. With precedence csi, its tags might
 	// end the walk earlier, so a value is certain only if every object up to the root agrees.
@@ -277,7 +274,7 @@ func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 	return sawAny, sawRequired
 }
 
-// missing returns the error if no path decides. It clears the traces.
+// missing returns the error if no path decides, and clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.searchedPaths() {

@@ -125,7 +125,7 @@ func Path(t *testing.T, folder, file string) string {
 	return path
 }
 
-// Want returns the expected output with an extension.
+// Want returns the expected output of the input, with the extension ext.
 func (c Case) Want(t testing.TB, ext string) []byte {
 	t.Helper()
 	if filepath.Ext(c.archive) != ".txtar" {
@@ -182,7 +182,7 @@ func GoldenFile(t *testing.T, path, got string) {
 const AnAccount = "    user: user\n    password: password\n"
 
 // passwords returns the values under keys named password that occur once in the file and cannot be
-// words of a message. It is independent of the code under test.
+// words of a message.
 func passwords(data []byte) []string {
 	var root yaml.Node
 	if yaml.Unmarshal(data, &root) != nil {
@@ -206,7 +206,7 @@ func passwords(data []byte) []string {
 
 var iniPassword = regexp.MustCompile(`(?i)^[ \t]*password[ \t]*=[ \t]*"?([^"\\;#\r\n]*)`)
 
-// INIPasswords is passwords for the INI format.
+// INIPasswords returns the same as passwords for the INI format.
 func INIPasswords(data []byte) []string {
 	var found []string
 	continued := false

@@ -109,9 +109,9 @@ type caReader struct {
 	// read is nil if CA files are not to be read.
 	read  Reader
 	files []string
-	// cache contains certificates by CA file, by list of CA files, and by text behind a NUL.
+	// cache contains certificates by CA file, by list of CA files, and by a NUL and caData.
 	cache map[string]caFile
-	// bytes is the total size of the certificates of lists.
+	// bytes is the total size of the certificates in all lists.
 	bytes int
 }
 
@@ -169,7 +169,7 @@ func (a *caReader) fromFiles(path *Value) *Value {
 	return v
 }
 
-// readList caches a valid list.
+// readList joins the files of a list, and caches the result if all are valid.
 func (a *caReader) readList(path *Value, files []string) (data []byte, bad bool) {
 	for i, name := range files {
 		if slices.Contains(files[:i], name) {

@@ -174,7 +174,7 @@ var yaml11 = map[string]bool{
 	"n": false, "no": false, "off": false,
 }
 
-// toggle decodes a boolean. INI has gcfg's words, and a key without a value means true.
+// toggle decodes a boolean. INI accepts gcfg's words, and a key without a value means true.
 func (d *decoder) toggle(raw *rawValue) *Value {
 	v := &Value{At: raw.pos, Set: raw.shape != null}
 	word := strings.ToLower(raw.text)
@@ -237,7 +237,6 @@ func (d *decoder) entries(raw *rawValue, f *config.Field, v *Value) {
 			d.Errorf(entry.pos, invalidName)
 			v.Bad = true
 		case !hasServer(entry) && d.misplaced(entry):
-			// A key is in the place of an entry's name.
 			v.Bad = true
 		case !d.isMapping(entry):
 			v.Bad = true
@@ -332,7 +331,7 @@ func (d *decoder) pairs(raw *rawValue, show func(key string) string) (all []*raw
 	return all
 }
 
-// withoutValue reports an unknown or repeated key without a value. In braces it may be part of a
+// withoutValue reports an unknown or repeated key without a value. In braces the key may be part of a
 // password with a comma, so the message names only the mapping.
 func (d *decoder) withoutValue(key, parent *rawValue) {
 	if key.isText() {

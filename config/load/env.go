@@ -98,8 +98,8 @@ var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
 // IsProxy reports whether an environment variable sets the proxy.
 func IsProxy(name string) bool { return slices.Contains(proxyVariables, name) }
 
-// checkProxy warns of a proxy that net/http would silently ignore or misread. The text may contain a
-// password.
+// checkProxy warns of a proxy that net/http would silently ignore or misread. The warning omits the
+// value, which may contain a password.
 func (c *checker) checkProxy(environ map[string]string) {
 	for _, name := range proxyVariables {
 		if environ[name] == "" {

@@ -13,12 +13,12 @@ type fleetChecker struct {
 	*Document
 	ca      *caReader
 	entries *Value
-	// hasSeparateAccount is true if the file's global section names either a Secret or a
-	// directory, so that entries do not inherit its account.
+	// hasSeparateAccount is true if the file's global section names a Secret or a directory but
+	// not both, so that entries do not inherit its account.
 	hasSeparateAccount bool
 }
 
-// makeFleet creates a VCenter for each entry, in file order, and first for the global section's server
+// makeFleet creates a VCenter for each entry, in file order, after one for the global section's server
 // unless an entry is that vCenter.
 func (c *fleetChecker) makeFleet() []config.VCenter {
 	c.settings(c.Global)
@@ -143,7 +143,8 @@ func (c *fleetChecker) hasOwnAccount(e *Section) bool {
 }
 
 // inherit returns an entry with the settings of the global section: user and password separately, but
-// neither if it has its own account. As in the CPI, an entry with its own Secret has no directory.
+// neither if the entry has its own account. As in the CPI, an entry with its own Secret has no
+// directory.
 func (c *fleetChecker) inherit(e *Section) *Section {
 	inherited := e.Clone()
 	inherited.In = config.SectionGlobal
@@ -169,7 +170,7 @@ func (c *fleetChecker) inherit(e *Section) *Section {
 	return inherited
 }
 
-// credentials requires a user with a password, a Secret or a directory. It ignores half an account.
+// credentials requires a user with a password, a Secret or a directory. It clears half an account.
 func (c *fleetChecker) credentials(e, inherited *Section) {
 	user := inherited.V("user")
 	password := inherited.V("password")
@@ -225,8 +226,8 @@ func trustedAt(e *Section) Position {
 	return e.At
 }
 
-// trustWithoutEffect warns of settings that insecureFlag overrides. A session manager is always
-// verified.
+// trustWithoutEffect warns of settings that insecureFlag overrides. That flag does not apply to a
+// session manager.
 func (c *fleetChecker) trustWithoutEffect(e *Section) {
 	insecure := e.V("insecureFlag")
 	if !insecure.IsOn() {

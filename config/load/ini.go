@@ -19,8 +19,8 @@ var (
 	keyAndValue   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 )
 
-// IsINI decides by the first line that is neither blank nor a comment: no YAML file begins with [, or
-// with a key and =.
+// IsINI reports whether a file is INI, by its first line that is neither blank nor a comment: no YAML
+// file begins with [, or with a key and =.
 func IsINI(data []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(data, byteOrderMark)) {
 		line = bytes.TrimSpace(line)
@@ -123,7 +123,7 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 }
 
 // A scan reads the blocks of a file with the scanner of gcfg, the vSphere CPI's library. Unlike gcfg,
-// it records lines and continues after an error. Its errors never contain a value.
+// it records lines and continues after an error.
 type scan struct {
 	*Problems
 	blocks []*block

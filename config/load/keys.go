@@ -23,11 +23,11 @@ const (
 type key struct {
 	name  string
 	use   use
-	field *config.Field // Nil unless use is supported.
+	field *config.Field // Not nil if use is supported.
 	why   string        // The reason why it is ignored or rejected.
 }
 
-// Reasons why a neighbor's key has no effect.
+// Reasons why a key of another program has no effect.
 const (
 	forVolumes   = "has no effect: it configures volumes, which the CSI driver manages"
 	forDriver    = "has no effect: it belongs to the CSI driver"
@@ -47,8 +47,8 @@ const (
 	sessionToken = "vc-session-manager-token"
 )
 
-// neighborKeys are keys of other programs' files that ours lacks. They come from the structs that the
-// CSI driver, the in-tree provider and the CPI read with gcfg:
+// neighborKeys are keys of other programs' files that config.Fields lacks. They come from the structs
+// that the CSI driver, the in-tree provider and the CPI read with gcfg:
 // kubernetes-sigs/vsphere-csi-driver v3.7.0 pkg/common/config/types.go (for the session manager of
 // 3.6 see docs/book/vc_shared_sessions.md on master since pull request 4031), kubernetes/kubernetes
 // staging/src/k8s.io/legacy-cloud-providers/vsphere/vsphere.go, and
@@ -96,8 +96,8 @@ var iniFields = []config.Field{
 	{In: sectionCategory, Key: "label", Kind: config.KindText},
 }
 
-// keysOf returns the table's keys of a section, neighbors' keys and, in YAML, the INI spellings, which
-// the CPI's chart writes for caFile.
+// keysOf returns the keys of a section in config.Fields, neighborKeys and, in YAML, the INI spellings,
+// one of which the CPI's chart writes (for caFile).
 func keysOf(s config.Section, d *Dialect) []key {
 	var keys, spelt []key
 	for _, f := range config.FieldsOf(s) {
@@ -248,7 +248,7 @@ type place struct {
 	section *Section
 }
 
-// find ignores the spelling.
+// find ignores letter case, hyphens and underscores.
 func (p *place) find(raw *rawValue) *key {
 	for i, k := range p.keys {
 		if k.use == supported && quote.Folded(k.name) == quote.Folded(raw.key) && raw.fits(k.field.Kind) {
@@ -282,7 +282,7 @@ func placesOf(root *Section, dialect *Dialect) (all []place) {
 	return all
 }
 
-// isEntry reports whether a node in place of a key is a vCenter's entry, whose name can be any text.
+// isEntry reports whether a value in place of a key is a vCenter's entry, whose name can be any text.
 func isEntry(raw *rawValue) bool {
 	return raw.shape == mapping && isFullAddress(raw.key) || hasServer(raw)
 }
@@ -301,7 +301,7 @@ func names(keys []key, matches func(key) bool) []string {
 	return found
 }
 
-// markPresent marks the key behind a misspelling as invalid, so that it is not reported as missing.
+// markPresent marks the key that a misspelling means as invalid, so that it is not reported as missing.
 func markPresent(into *Section, k key, pos Position) {
 	if k.use != supported {
 		return

@@ -97,8 +97,7 @@ func (p *Problems) message(pos Position, format string, args []any) config.Error
 	return e
 }
 
-// Err returns the errors by line, or nil. It adds warnings about keys to replace, which may be the
-// reason why a setting is missing.
+// Err returns the errors by line, or nil. It adds the warnings that config.Errors describes.
 func (p *Problems) Err() error {
 	if len(p.Errors) == 0 {
 		return nil
@@ -133,7 +132,7 @@ const (
 	InDefault     = -2
 )
 
-// Position is a place in the file.
+// Position is a place in the file, or an environment variable.
 type Position struct {
 	Line    int
 	Path    string

@@ -51,7 +51,7 @@ func (r *rawValue) has(s style) bool { return r.style&s != 0 }
 // isText reports whether the value comes from a format with only text.
 func (r *rawValue) isText() bool { return r.tag == "" && r.shape == scalar }
 
-// isSet reports whether the value is more than a generator's zero value.
+// isSet reports whether the value is not a zero value, which generators write for unset keys.
 func (r *rawValue) isSet() bool {
 	switch {
 	case r.shape == mapping || r.shape == sequence:

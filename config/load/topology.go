@@ -134,14 +134,14 @@ func (c *policyChecker) rule(r *Section, required bool) (topology.Rule, bool) {
 	}, true
 }
 
-// oneTag warns of one category for region and zone. The CPI's LookupZoneByMoref takes each tag of
-// the category for the zone and fails without a region. The CSI driver's getNodeTopologyInfo sets
-// only the zone.
+// oneTag warns of one category for region and zone. See the CPI's LookupZoneByMoref and the CSI
+// driver's getNodeTopologyInfo.
 const oneTag = "region and zone have the same tag category, so both labels come from one tag and each region is one zone: " +
 	"the vSphere CPI accepts that but initializes no Node, and the CSI driver, where no name can be both, reports only the zone: " +
 	"write a category for each unless this is intended"
 
-// sameSource rejects a region that always equals the zone, but not a common tag: the CPI loads that.
+// sameSource rejects a region that always equals the zone, but only warns of a common tag category,
+// which the CPI accepts.
 func (c *policyChecker) sameSource(region, zone *Section) {
 	later := zone
 	if region.At.Line > zone.At.Line {
@@ -256,9 +256,9 @@ func (c *policyChecker) withoutEffect(policy topology.Policy) {
 }
 
 // makeCategories creates rules from the CSI driver's tag categories. As in the driver, all are
-// decided together and required. A section names the region or zone, or else it is the only category
-// with that word in its name. A further category gives a label with its own name, since
-// topology.csi.vmware.com belongs to the kubelet.
+// decided together and required. The category of region or zone is the one with that label in a
+// section TopologyCategory, or else the only one with that word in its name. A further category
+// gives a label with its own name, since topology.csi.vmware.com belongs to the kubelet.
 func (c *policyChecker) makeCategories() topology.Rules {
 	names := c.categoryNames()
 	labels := c.categoryLabels(names)
@@ -310,7 +310,7 @@ func (c *policyChecker) categoryNames() []string {
 	return names
 }
 
-// categoryLabels returns the categories that sections make region or zone, with these labels.
+// categoryLabels returns, by category, the region and zone labels of sections TopologyCategory.
 func (c *policyChecker) categoryLabels(names []string) map[string]string {
 	labels := make(map[string]string)
 	positions := make(map[string]Position)

@@ -150,9 +150,8 @@ func pairsOf(y *yaml.Node, pos Position, show func(string) string) (all []*rawVa
 var lineOf = regexp.MustCompile(`\bline (\d+)`)
 
 // BrokenLine returns the line at which a file stops being YAML: the line after the longest beginning
-// that is YAML. The parser reports the beginning of the construct around an error, or no line.
-// Beginnings are tried backwards from the end of the file and then from the reported line, each for a
-// bounded number of bytes.
+// that is YAML. The parser reports the beginning of the construct around an error, or no line. The
+// search reads a bounded number of bytes.
 func BrokenLine(data []byte, failure error) int {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	reported := 1
