@@ -1,6 +1,6 @@
 // Package inventory contains the snapshots of the vCenters and finds the VM of a Node in them.
 //
-// All of it is plain data without I/O. Snapshots and states are immutable, so readers need no lock.
+// Snapshots and states are plain immutable data, so readers need no lock.
 //
 // # Which VM is a Node's
 //
@@ -58,5 +58,5 @@
 // of the Node. A Node has outlived its home if it stayed ready while its home was off, for longer than a
 // kubelet can be silent.
 //
-// While two addresses report one instance UUID, no Node without a home gets a VM of either (rows 19, 20 and 22).
+// While two addresses report one vCenter's instance UUID, no Node without a home gets a VM of either (rows 19, 20, 22).
 package inventory

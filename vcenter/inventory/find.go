@@ -19,8 +19,8 @@ func Find(states []State, id Identity) (*VM, error) {
 	return found.details(), nil
 }
 
-// PowerOf returns the power state of a Node's VM, or an error of Find. The state is also unknown while another VM
-// with the UUID is off.
+// PowerOf returns the power state of a Node's VM, or an error of Find. If the VM is off, its state is unknown while
+// another VM with the UUID is off too (row 4).
 func PowerOf(states []State, id Identity) (Power, error) {
 	found, err := find(states, id, forShutdown)
 	if err != nil {

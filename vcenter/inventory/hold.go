@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Reading is the period during which a vCenter is read without interruption. An interruption may hide that the
-// vCenter was restored from a backup, so an absence is held back (decision 0006).
+// A Reading is the period during which a vCenter is read without interruption. During an interruption, the vCenter may
+// be restored from a backup, so an absence is not reported before a hold ends (decision 0006).
 type Reading struct {
 	// Since is zero while the vCenter is not read.
 	Since             time.Time
@@ -17,7 +17,7 @@ type Reading struct {
 // HoldReason is the reason for holding an absence back.
 const HoldReason = "it may lack VMs, as after a restore from a backup"
 
-// MayMissVM reports whether a restore may hide the VM. It cannot if this process has seen the VM in its first reading.
+// MayMissVM reports whether a restore may hide the VM. It cannot if the first Reading continues and has found the VM.
 func (r Reading) MayMissVM(id Identity) bool {
 	return r.Since.IsZero() || r.AfterInterruption || !id.Seen
 }

@@ -42,7 +42,7 @@ const (
 	homeOff
 	homePerhapsOn
 	homeNotShown
-	// homeGone includes a managed object that is no longer the VM of a Node.
+	// homeGone also applies to an existing object that is no longer the Node's VM.
 	homeGone
 	homeRemoved
 )
@@ -79,7 +79,7 @@ func (id Identity) home(states []State, found []match) home {
 	}
 	if len(h.entries) == 0 {
 		h.state = homeRemoved
-		// The entry may be renamed while two addresses report the instance UUID of its vCenter.
+		// The entry may be renamed, but two addresses report the instance UUID of its vCenter.
 		i := slices.IndexFunc(states, h.lastSeen.mayBeIn)
 		if i >= 0 && StateOf(states, h.lastSeen.VCenter).VCenter == "" {
 			h.state = homeNotShown
@@ -158,7 +158,7 @@ func HomeIsOff(states []State, id Identity) bool {
 	})
 }
 
-// isSameVM accepts the instance UUID, and addresses of the Node that do not float between VMs, as evidence.
+// isSameVM accepts as evidence the instance UUID, and addresses of the Node that do not float between VMs.
 func (seen LastSeen) isSameVM(m *VM, addresses []netip.Addr) bool {
 	if !seen.VM.IsZero() && seen.VM == m.InstanceUUID {
 		return true

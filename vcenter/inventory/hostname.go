@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxHostName and maxHostLabel are the maximum lengths in bytes of a DNS name and its labels. RFC 1035 (2.3.4) limits a name to 255 octets, two of
-	// which its text form lacks.
+	// maxHostName and maxHostLabel limit a DNS name and its labels in bytes. RFC 1035 (2.3.4) allows 255 octets, two of
+	// which the text form lacks.
 	maxHostName  = 253
 	maxHostLabel = 63
 )

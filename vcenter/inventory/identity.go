@@ -12,7 +12,7 @@ import (
 
 // An Identity identifies the VM of a Node.
 type Identity struct {
-	// UUIDs are the possible forms of the BIOS UUID.
+	// UUIDs are the BIOS UUID in its possible byte orders.
 	UUIDs []UUID
 	// Name applies only if UUIDs is empty.
 	Name string
@@ -32,7 +32,8 @@ type Identity struct {
 	Seen bool
 }
 
-// LastSeen records where a VM was last seen. Instance and VM are instance UUIDs. Unknown fields are zero.
+// LastSeen records where a VM was last seen. Instance is the vCenter's instance UUID, VM the VM's. Unknown fields are
+// zero.
 type LastSeen struct {
 	VCenter  string
 	ID       string
@@ -74,7 +75,7 @@ func (id Identity) RecordedIn(s *Snapshot) (Entry, bool) {
 const (
 	// moveTime exceeds the time in which the target of a move between vCenters is unreadable.
 	moveTime = time.Hour
-	// lastSeenLag is the longest time a VM may exist after it was last seen: a long poll and a sync of all Nodes.
+	// lastSeenLag is the longest time by which LastSeen.At can be late: a long poll and a sync of all Nodes.
 	lastSeenLag = 2 * time.Minute
 )
 
@@ -121,7 +122,7 @@ func (id Identity) lastPlace() LastSeen {
 	return id.LastSeen
 }
 
-// WasFound reports whether the record or this process has found the VM.
+// WasFound reports whether the Node has a record, or this process has found the VM.
 func (id Identity) WasFound() bool { return id.lastPlace().VCenter != "" }
 
 // lastVCenterFirst sorts the Node's last vCenter first for messages.

@@ -47,7 +47,8 @@ func (m match) checkUsable(states []State, id Identity) error {
 	return nil
 }
 
-// matches returns the VMs with a UUID of the Node in configured order, otherwise the unreadable VM of its record.
+// matches returns the VMs with a UUID of the Node in configured order, or if there are none, those of its record that
+// are unreadable.
 func matches(states []State, id Identity) []match {
 	var found []match
 	for _, s := range states {

@@ -8,9 +8,9 @@ import (
 	"vzones/topology"
 )
 
-// A vCenter is its configured address. Entries with equal addresses are one vCenter with different accounts or
-// datacenters. A server reports its instance UUID before any login, so the UUID can only show that two vCenters
-// differ (decision 0040).
+// A vCenter is identified by its address. Entries with equal addresses are one vCenter with different accounts or
+// datacenters. Another server can report the vCenter's instance UUID, which is public, so the UUID can only show that
+// two vCenters differ (decision 0040).
 
 // ErrSharedInstance means that entries with different addresses report one instance UUID.
 var ErrSharedInstance = errors.New("two addresses report one vCenter")

@@ -31,7 +31,7 @@ type Snapshot struct {
 	// Nodes with that record.
 	Recorded map[string]Entry
 	Homes    map[string]Reply
-	// Names contains the VMs found for each name of a Node without a UUID. A missing name is not searched for yet.
+	// Names contains the VMs found for each name of a Node without a UUID. Names not yet searched for are missing.
 	Names map[string][]NameEntry
 	// InvisibleCategories are the configured tag categories that do not exist or cannot be read.
 	InvisibleCategories []string
@@ -39,7 +39,7 @@ type Snapshot struct {
 	VisibleCategories []string
 	// NotPermitted are the sorted ancestors of Nodes' VMs whose tags the account may not read.
 	NotPermitted []topology.Ref
-	// VMs contains the details of Nodes' VMs. An unreadable VM has only its name and place.
+	// VMs contains the details of Nodes' VMs. An unreadable VM has only Name, InventoryPath and WasOff.
 	VMs map[string]*VM
 }
 
@@ -115,8 +115,8 @@ type State struct {
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether reading the vCenter neither succeeded nor failed in time. VMs of other vCenters then
-	// match without it.
+	// Overdue reports whether reading the vCenter neither succeeded nor failed in time. Nodes then get VMs of other
+	// vCenters without it.
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login.
 	NextLogin time.Time
@@ -125,7 +125,7 @@ type State struct {
 	TagNames    TagNames
 }
 
-// TagNames is the oldest time at which tag names of the categories were read.
+// TagNames records when the tag names of all Categories were read: ReadAt is the oldest time.
 type TagNames struct {
 	ReadAt     time.Time
 	Categories []string

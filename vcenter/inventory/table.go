@@ -15,7 +15,7 @@ type lookup struct {
 	rivals []match
 }
 
-// findByUUID follows the table of the package comment. The match may be unusable.
+// findByUUID follows the table of the package comment, and leaves checkUsable to its caller.
 func findByUUID(states []State, id Identity, purpose searchPurpose) (match, error) {
 	l := &lookup{states: states, id: id, matches: matches(states, id)}
 	l.home = id.home(states, l.matches)

@@ -88,7 +88,7 @@ func (s *Snapshot) searchedFor(id Identity) bool {
 	return done || len(id.UUIDs) > 0
 }
 
-// removedVCenter also reports a name that now belongs to another vCenter.
+// removedVCenter is the error for a home whose vCenter has no entry, or whose entry is now another vCenter.
 func removedVCenter(states []State, id Identity) error {
 	lastSeen := id.lastPlace()
 	switch {
@@ -117,7 +117,7 @@ func stillReading(states []State, id Identity) error {
 	return joinAbbreviated(reasons)
 }
 
-// notAllRead is the error for unread vCenters, which may have the VM that left its home.
+// notAllRead is the error for unread vCenters, which may have the VM too.
 func notAllRead(states []State, id Identity) error {
 	states = id.lastVCenterFirst(states)
 	reasons := []error{pendingSearches(states, id)}

@@ -10,12 +10,12 @@ var (
 	ErrOutside     = errors.New("in none of the configured datacenters")
 	ErrUnreachable = errors.New("vCenter unreachable")
 	ErrLogin       = errors.New("login failed")
-	// ErrPoweredOff: the only match is off, and the Node's VM runs or was last found as another VM.
+	// ErrPoweredOff: a match is off, and the Node may run as another VM.
 	ErrPoweredOff = errors.New("powered off")
 	ErrUnreadable = errors.New("configuration not readable")
 )
 
-// Unreachable is the error of a vCenter that cannot be read. It wraps ErrUnreachable.
+// Unreachable is the error of a vCenter that cannot be read.
 type Unreachable struct {
 	VCenter string
 	// Err names the vCenter too.
@@ -76,7 +76,7 @@ const (
 	CauseCredentials Cause = "credentials missing or unreadable"
 	CauseRejected    Cause = "credentials rejected"
 	CausePostponed   Cause = "login postponed, so that the account is not locked"
-	// CauseUntrusted: the certificate of the vCenter or of a proxy on the way.
+	// CauseUntrusted: the certificate of the vCenter, a session manager or a proxy.
 	CauseUntrusted Cause = "certificate not trusted"
 	CauseDenied    Cause = "permission denied"
 	// CauseFault: any other fault of the vCenter, or a rejected answer.

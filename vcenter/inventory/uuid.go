@@ -10,7 +10,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// A UUID is a VM's BIOS UUID as vSphere writes it (config.uuid).
+// A UUID is a VM's BIOS or instance UUID as vSphere writes it.
 type UUID [16]byte
 
 // MaxUUIDLength is the maximum length in bytes of the text of a UUID, including surrounding characters.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Accounts record the pending and recently failed logins of each entry and of each account at an address.
+// Accounts record the pending and recently failed logins of each LoginThrottle and of each account at an address.
 type Accounts struct {
 	limits LoginLimits
 
@@ -27,7 +27,7 @@ type loginRecord struct {
 	failed  []time.Time
 }
 
-// NewAccounts returns the accounts of a fleet.
+// NewAccounts returns empty records for the throttles of all entries.
 func NewAccounts(limits LoginLimits) *Accounts {
 	return &Accounts{limits: limits.withDefaults(), records: map[any]*loginRecord{}, loginEnded: make(chan struct{})}
 }

@@ -26,7 +26,7 @@ func newSOAPClient(cfg *config.VCenter, tr *trust, timeout time.Duration) *soap.
 	t := &http.Transport{MaxIdleConns: 100, IdleConnTimeout: 90 * time.Second}
 	limited := prepare(t, tr.tlsConfig(cfg.Server), timeout)
 	c.Transport = limited
-	// Clients that govmomi derives use the default transport.
+	// Clients that govmomi derives from c use its default transport.
 	c.DefaultTransport().RegisterProtocol("https", limited)
 	c.DefaultTransport().RegisterProtocol("http", limited)
 	return c

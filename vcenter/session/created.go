@@ -12,7 +12,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// maxUndestroyable is the number of objects above which a new login is made, which destroys them.
+// maxUndestroyable is the number of objects above which the session is replaced, because its end destroys them.
 const maxUndestroyable = 50
 
 type createdObjects struct {

@@ -1,7 +1,7 @@
 // Package session opens, keeps and closes the sessions with one vCenter.
 //
 // An [Endpoint] calls a vCenter with deadlines and limits. [Open] logs in by password, certificate or ticket of a
-// session manager. A [REST] is the session of the REST API.
+// session manager.
 //
 // The phases of a session are:
 //
@@ -11,8 +11,8 @@
 //	open     calls are made; the REST session is      closed   Close
 //	         opened, and reopened after the           lost     a call returns a
 //	         vCenter has forgotten it                          [faults.SessionLostError]
-//	lost     the vCenter has forgotten the session    closed   Close, which releases the rest
+//	lost     the vCenter has forgotten the session    closed   Close, which ends the REST session
 //	closed   no calls are made                        –
 //
-// The package sends nothing to an untrusted server, and never logs in again on its own initiative.
+// The package sends nothing to an untrusted server, and never replaces a SOAP session by itself.
 package session

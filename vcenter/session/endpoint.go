@@ -45,8 +45,8 @@ type Endpoint struct {
 
 	// cfg is replaced and never changed, because clients in use refer to it.
 	cfg atomic.Pointer[config.VCenter]
-	// legacyLogin selects /rest for the next REST login. It changes if the response may mean a missing path, so that
-	// each attempt sends the password only once.
+	// legacyLogin selects /rest instead of /api for the next REST login. It changes after an error that may mean a
+	// missing path, so that no attempt sends the password to both.
 	legacyLogin atomic.Bool
 	// The renewals outlive each open session.
 	soapRenewal, restRenewal renewal
@@ -65,7 +65,7 @@ func NewEndpoint(cfg *config.VCenter, opts Options) *Endpoint {
 	return e
 }
 
-// Configure sets a configuration with the same address. An open session keeps its trust until [Session.Retrust].
+// Configure replaces the configuration, not the address. An open session keeps its trust until [Session.Retrust].
 func (e *Endpoint) Configure(cfg *config.VCenter) { e.cfg.Store(cfg) }
 
 // Host returns the host and port of the vCenter.
@@ -91,7 +91,7 @@ func (e *Endpoint) CertificateExpiry() time.Time {
 	return time.Time{}
 }
 
-// Do makes one remote call with a deadline. The name is from a closed set.
+// Do makes one remote call with a deadline.
 func (e *Endpoint) Do(ctx context.Context, name string, call func(context.Context) error) error {
 	return e.doWithin(ctx, name, e.timeout, call)
 }
@@ -126,7 +126,7 @@ func (e *Endpoint) observed(ctx context.Context, name string, timeout time.Durat
 
 func unusableAnswer(call string) string { return "the vCenter's answer to " + call + " cannot be used" }
 
-// WithDeadline makes a call with a deadline. Its error does not name the request.
+// WithDeadline makes a call with a deadline. The error after the deadline does not name the request.
 func WithDeadline(ctx context.Context, timeout time.Duration, call func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -38,7 +38,7 @@ var (
 )
 
 // KnownType is the decoder's type registry: the types that vzones reads, and all faults. The decoder skips other
-// types, because the server chooses them, and an empty element may take a kilobyte of memory.
+// types, because the server chooses them, and some take a kilobyte of memory for an empty element.
 func KnownType(name string) (reflect.Type, bool) {
 	if name == "ClusterConfigInfoEx" {
 		return reflect.TypeFor[ClusterGroups](), true

@@ -23,7 +23,7 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// Open makes one login attempt. If its context ends, it waits up to a second for a new session in order to close it.
+// Open makes one login attempt. If ctx ends, Open waits up to a second for the session, so that the caller can close it.
 func Open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Session, error) {
 	s, err := open(ctx, e, creds)
 	if !notAttempted(err) {
@@ -50,7 +50,7 @@ func open(ctx context.Context, e *Endpoint, creds credentials.Credentials) (*Ses
 		return err
 	})
 	if ctx.Err() != nil {
-		// The call's error may be the cancellation cause.
+		// The call may have returned context.Cause instead.
 		sc.Client.CloseIdleConnections()
 		return nil, ctx.Err()
 	}
@@ -104,7 +104,7 @@ func (s *Session) openByToken(ctx context.Context) error {
 		return err
 	}
 	header := soap.Header{Security: signer}
-	// vCenter rejects LoginByToken if the action names a version that it does not list, such as a newer one.
+	// vCenter rejects LoginByToken if its SOAP action names an API version that the vCenter does not list.
 	if version, err := s.apiVersion(ctx); err == nil {
 		header.Action = "urn:" + vim25.Namespace + "/" + version
 	}

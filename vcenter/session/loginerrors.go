@@ -26,7 +26,7 @@ const (
 	certificateRejected = rejection("the certificate is rejected: check that its user is in a vCenter group and that this certificate is registered")
 	tokenRejected       = rejection("the token service rejects the certificate: check that it is registered for the user and still valid")
 	ticketRejected      = rejection("vCenter rejects the ticket: check that the session manager is logged in to this vCenter")
-	// These follow a SOAP login with the same credentials.
+	// The REST API rejects what opened the SOAP session.
 
 	restPasswordRejected    = rejection("the user name or password that opened the SOAP session is rejected: the password was changed in vCenter, its identity source is down, or the account is locked")
 	restCertificateRejected = rejection("the certificate that opened the SOAP session is rejected: check that its user still exists in vCenter")
@@ -54,7 +54,7 @@ type postponedError struct {
 	err error
 	// nextAttempt is zero if another login must end first.
 	nextAttempt time.Time
-	// delays is zero if the last attempt had other credentials.
+	// delays is zero for a LockoutError.
 	delays                       delays
 	wasUnanswered, isFromAttempt bool
 }
@@ -87,7 +87,7 @@ func (d delays) String() string {
 
 func (p *postponedError) Unwrap() error { return p.err }
 
-// NextAttempt returns the time at which a failed login may be retried, zero if not postponed.
+// NextAttempt returns the time at which a failed login may be retried, zero if none is set.
 func NextAttempt(err error) time.Time {
 	var p *postponedError
 	if errors.As(err, &p) {
@@ -122,5 +122,5 @@ type unansweredError struct {
 
 func (u *unansweredError) Unwrap() error { return u.error }
 
-// errUnusable is the result of a panic in govmomi at a malformed answer.
+// errUnusable is the error of a login if govmomi panics at a malformed answer.
 var errUnusable = &unansweredError{errors.New("the answer cannot be used"), false}

@@ -2,14 +2,14 @@ package session
 
 import "bytes"
 
-// A meter limits the memory of a decoded answer. It never counts less than the decoder finds.
+// A meter counts what takes memory in a decoded answer, and never less than the decoder finds.
 type meter interface {
 	add(p []byte)
 	// size returns the number of XML elements and attributes or JSON values, and the deepest nesting.
 	size() (parts, depth int)
 }
 
-// A jsonMeter counts commas and brackets, one of which precedes each value. The decoder is not recursive.
+// A jsonMeter counts commas and opening brackets, one of which precedes each value. The decoder is not recursive.
 type jsonMeter struct{ parts int }
 
 func (m *jsonMeter) add(p []byte) {

@@ -25,9 +25,9 @@ func (e *RESTLoginError) Unwrap() error { return e.error }
 //	none     no client and no pending login      opening  With, if the throttle permits it
 //	                                             open     With, if the session was cloned
 //	opening  a login is pending; With waits      open     the login succeeds
-//	         as long as for another call, or     none     it fails
-//	         to its end: LoginLimits.Queue
-//	open     With calls with the client          none     forget
+//	         as long as for another call, with   none     it fails
+//	         LoginLimits.Queue to its end
+//	open     With calls with the client          none     With replaces the session
 type REST struct {
 	endpoint *Endpoint
 	soap     *soap.Client
@@ -41,7 +41,7 @@ type REST struct {
 	hasSucceeded bool
 }
 
-// A restLogin sets client and err before wait returns.
+// A restLogin is a pending login. Once wait returns, client is logged in or err is set.
 type restLogin struct {
 	client *rest.Client
 	err    error
@@ -168,7 +168,7 @@ func (r *REST) open(ctx context.Context, c *rest.Client) error {
 	return withoutRequest(err)
 }
 
-// Wait waits for a pending login, at most a second after its context is done.
+// Wait waits for a pending login, at most a second after the login's context is done.
 func (r *REST) Wait() error {
 	l := r.login
 	if l == nil {

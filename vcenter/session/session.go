@@ -18,7 +18,7 @@ import (
 	"vzones/vcenter/faults"
 )
 
-// A Session is a SOAP session and its REST session. It is safe for concurrent use, except Close, the last call.
+// A Session is a SOAP session and its REST session. It is safe for concurrent use, except REST, and Close, the last call.
 type Session struct {
 	soap     *soap.Client
 	trust    *trust
@@ -28,10 +28,9 @@ type Session struct {
 	tokens   *tokenService
 	rest     *REST
 
-	// unpaged reports whether the account may not read further result pages.
+	// unpaged is set once the account is denied further result pages.
 	unpaged atomic.Bool
 
-	// The server destroys the created objects with the session.
 	created createdObjects
 }
 
@@ -41,7 +40,7 @@ func FromClient(c *vim25.Client) *Session { return &Session{vim: c} }
 // Client returns the SOAP client, whose calls have deadlines and are observed.
 func (s *Session) Client() *vim25.Client { return s.vim }
 
-// LongPoll returns a client with its own deadline, outside Options.InFlight.
+// LongPoll returns a client whose requests have their own deadline and do not count towards Options.InFlight.
 func (s *Session) LongPoll(timeout time.Duration) *vim25.Client {
 	return &vim25.Client{Client: s.soap, ServiceContent: s.vim.ServiceContent, RoundTripper: s.endpoint.longPoll(s.soap, timeout)}
 }

@@ -21,7 +21,7 @@ type LoginLimits struct {
 	// default vCenter locks an account after five failures in 180 s.
 	Window   time.Duration
 	Failures int
-	// Bounds of the delays after a rejection, after an unanswered login, and before a useless session is replaced.
+	// The delays after a rejection, after an unanswered login, and before a useless session is replaced.
 	RejectedMin, RejectedMax     time.Duration
 	UnansweredMin, UnansweredMax time.Duration
 	RenewMin, RenewMax           time.Duration
@@ -75,7 +75,7 @@ type login struct {
 // A new address resets all of them to accepted. LoginLimits.Failures applies in every state.
 type LoginThrottle struct {
 	limits LoginLimits
-	// accounts survive a new address, which may be another name of the same vCenter.
+	// accounts survive Reset, because a new address may be another name of the same vCenter.
 	accounts *Accounts
 
 	mu       sync.Mutex
@@ -192,7 +192,6 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	case errors.As(err, &unanswered):
 		f := t.findOrAddFailure(l)
 		f.wasUnanswered = true
-		// A single broken connection causes no delay.
 		if f.allUnanswered++; !unanswered.wasSlow && f.allUnanswered == 1 {
 			return err
 		}
@@ -210,8 +209,8 @@ func (t *LoginThrottle) recordSuccess(l login) {
 			return f.api == loginREST && f.creds.Equal(l.creds)
 		}
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
-			// Keep the failure, so that a watch does not send these replaced credentials again, but no longer
-			// report them as rejected.
+			// Keep the failure, so that these replaced credentials are not sent again, but no longer report them as
+			// rejected.
 			f.wasRejected = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
@@ -271,7 +270,7 @@ func (f *failure) asError(isFromAttempt bool) *postponedError {
 	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, isFromAttempt: isFromAttempt}
 }
 
-// delayAfter doubles from minDelay to maxDelay. Jitter keeps many clusters from logging in at the same time.
+// delayAfter returns the delay after n failures. Jitter keeps many clusters from logging in at the same time.
 func delayAfter(n int, minDelay, maxDelay time.Duration) time.Duration {
 	backoff := wait.Backoff{Duration: minDelay, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(minDelay, maxDelay*5/6)}
 	var delay time.Duration

@@ -20,7 +20,7 @@ const (
 	largeAnswer = 4 << 20
 	smallParts  = 8_000
 	largeParts  = 100_000
-	// deepestAnswer limits the nesting of XML, because the decoder is recursive. A vCenter has a dozen levels.
+	// deepestAnswer limits the nesting of XML, because the decoder is recursive. A vCenter's answers have a dozen levels.
 	deepestAnswer = 256
 	// maxHeader limits an answer's header in bytes.
 	maxHeader = 64 << 10

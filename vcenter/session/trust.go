@@ -54,7 +54,7 @@ func (t *trust) set(cfg *config.VCenter) error {
 func (t *trust) tlsConfig(host string) *tls.Config {
 	return verifying(func(cs tls.ConnectionState) error {
 		expiry, err := t.current.Load().verify(cs, host)
-		// Token services and proxies have other names. ServerName has no trailing dot.
+		// Skip token services and proxies, which have other names. ServerName has no trailing dot.
 		if err == nil && t.expiry != nil && (cs.ServerName == "" || cs.ServerName == strings.TrimSuffix(host, ".")) {
 			t.expiry.Store(expiry)
 		}
@@ -73,7 +73,7 @@ func verifying(verify func(tls.ConnectionState) error) *tls.Config {
 }
 
 // verify returns the expiry in Unix seconds, 0 if there is none. Any server called by IP address needs a certificate
-// for host, because ServerName is empty then.
+// for host, because its ServerName is empty.
 func (a *trustSettings) verify(cs tls.ConnectionState, host string) (int64, error) {
 	leaf := cs.PeerCertificates[0]
 	switch {
@@ -83,7 +83,7 @@ func (a *trustSettings) verify(cs tls.ConnectionState, host string) (int64, erro
 	return a.chain(cs, host, a.roots)
 }
 
-// chain returns the expiry of the longest valid chain. Nil roots are the system's CAs.
+// chain returns the latest expiry of a valid chain. Nil roots are the system's CAs.
 func (a *trustSettings) chain(cs tls.ConnectionState, host string, roots *x509.CertPool) (int64, error) {
 	if cs.ServerName != "" {
 		host = cs.ServerName
