@@ -74,19 +74,19 @@ func (p *Provider) Checker() *placement.Checker { return p.checker }
 // Apply replaces the configuration. The caller applies it to the fleet afterwards, which notifies subscribers.
 func (p *Provider) Apply(cfg *config.Config) { p.placer.Apply(cfg) }
 
-// EnableReadyCondition makes InstanceMetadata add the condition TopologyReady. Call it if labels are kept current.
+// EnableReadyCondition makes InstanceMetadata add the condition TopologyReady. Call it if KeepLabels runs.
 func (p *Provider) EnableReadyCondition() { p.isConditionEnabled.Store(true) }
 
 // Initialize does nothing.
 func (p *Provider) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
 
-// SetInformers is called once this process is the leader, before the informers start.
+// SetInformers is called by the framework as soon as this process leads, before the informers start.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.cache.Watch(factory)
 	p.cache.Start()
 }
 
-// Started is closed by SetInformers.
+// Started returns a channel that SetInformers closes.
 func (p *Provider) Started() <-chan struct{} { return p.cache.Started() }
 
 // NodeInformer returns the framework's informer, valid once Started is closed.
@@ -147,9 +147,9 @@ func (p *Provider) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, e
 	return isShutDown, nil
 }
 
-// InstanceMetadata returns the data that the framework writes to a Node. For an uninitialized Node it is
-// complete or nil. If it is nil, the Node stays uninitialized until it is announced again; an error would be
-// retried at intervals that grow to 15 minutes. For an initialized Node, no addresses mean no change.
+// InstanceMetadata returns the data that the framework writes to a Node. For an uninitialized Node they are
+// complete or nil. Nil leaves the Node uninitialized until package nodes announces it again; the framework would
+// retry an error at intervals that grow to 15 minutes. For an initialized Node, no addresses mean no change.
 func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *cloudprovider.InstanceMetadata, err error) {
 	var additions framework.Additions
 	isForeign := p.placer.IsForeign(node)
@@ -177,7 +177,7 @@ func (p *Provider) InstanceMetadata(ctx context.Context, node *v1.Node) (m *clou
 	return m, err
 }
 
-// additions include the condition only if the topology is certain and the labels will match.
+// additions include the condition only if the placement is certain and all labels will match it.
 func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Additions {
 	b := framework.Additions{Annotations: d.Annotations, Labels: map[string]string{nodeinfo.KeyInitialized: "true"}, Levels: map[string]string{}}
 	for label, value := range d.Placement.Further() {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// rewordAfter is the least time between two messages with one reason. The errors of an outage may
-	// differ at each attempt.
+	// rewordAfter is the least time between two messages with one status and reason, since the errors of an
+	// outage may differ at each attempt.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime lets the framework write the condition of a Node that it has initialized.
+	// frameworkTime is how long after a Node's initialization only the framework writes the condition.
 	frameworkTime = 2 * time.Second
 )
 
@@ -82,7 +82,7 @@ func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *nodeRecord, 
 	return w.sendCondition(ctx, n, r, fmt.Sprint(want), report.NewCondition(n, want.status, want.reason, want.message))
 }
 
-// removeCondition is for a Node that is not ours but had the taint.
+// removeCondition is for a Node that got the condition while it had the taint, but is not in vSphere.
 func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }

@@ -61,7 +61,7 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 }
 
 // reportUnread reports objects that are treated as untagged because the account cannot read their tags. An
-// Event names new objects, and about hourly all. Folders of vSphere are only logged: they are rarely tagged.
+// Event names new objects, and about hourly all. Folders that vSphere creates are only logged: few are tagged.
 func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
 	if now := time.Now(); now.Sub(l.unreadClearedAt) >= report.RepeatAfter(reasonUnread) {
@@ -87,7 +87,7 @@ func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]
 
 type reportedObjects map[string]map[topology.Ref]bool
 
-// news returns the objects that are new.
+// news returns the objects that the previous call for the vCenter did not contain.
 func (r reportedObjects) news(vcenter string, objects []*topology.Object) (news []*topology.Object) {
 	previous := r[vcenter]
 	current := map[topology.Ref]bool{}

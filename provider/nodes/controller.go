@@ -8,7 +8,7 @@
 //
 //	a Node changed                             → syncNode
 //	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
-//	a Node was added, deleted, or freed a VM   → follow, recheck: syncNode for the Nodes that it affects
+//	a Node was added, deleted, or changed VMs  → follow, recheck: syncNode for the Nodes that it affects
 //	every minute                               → resync: syncNode for each Node; logSummary
 package nodes
 
@@ -44,7 +44,7 @@ type Controller struct {
 	nodes   *framework.Cache
 	client  kubernetes.Interface
 
-	// running is closed once the fields below are set, stopped after the last decision.
+	// running is closed once Run has set the fields below, stopped after its last decision.
 	running, stopped   chan struct{}
 	queue              workqueue.TypedDelayingInterface[item]
 	events             events
@@ -54,7 +54,7 @@ type Controller struct {
 	lastSummary        summary
 	lastOtherProviders otherProviders
 
-	// labels is nil unless labels are kept current.
+	// labels is nil until KeepLabels runs.
 	labels atomic.Pointer[labeler]
 }
 
@@ -174,7 +174,7 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	return true
 }
 
-// sooner ignores delays that are not positive.
+// sooner returns the shorter delay, but ignores delays that are not positive.
 func sooner(a, b time.Duration) time.Duration {
 	if b <= 0 || a > 0 && a < b {
 		return a
@@ -189,9 +189,9 @@ type Fleet interface {
 	Follow([]inventory.Identity)
 	// Subscribe returns a channel that is notified after each change of a state.
 	Subscribe() <-chan struct{}
-	// Probe makes a vCenter answer soon: its state gets a new LastContact or an error.
+	// Probe requests an answer of a vCenter: its state soon gets a new LastContact or an error.
 	Probe(vcenter string)
-	// ReadTags makes a vCenter read its tags soon. Subscribers are notified even after an error.
+	// ReadTags requests a read of a vCenter's tags. Subscribers are notified even after an error.
 	ReadTags(vcenter string)
 }
 
@@ -237,7 +237,7 @@ func (c *Controller) changed(oldObj, newObj any) {
 	switch {
 	case n == nil && old == nil:
 	case n == nil:
-		// The sync forgets the Node.
+		// syncNode forgets the Node.
 		c.queue.Add(itemOf(old))
 	case old == nil:
 		c.queue.Add(itemOf(n))

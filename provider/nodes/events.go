@@ -23,7 +23,7 @@ import (
 // eventsPerSecond limits all Events. The recorder drops Events that the API server does not accept fast enough.
 const eventsPerSecond = 20
 
-// events emits the Events about Nodes. Its methods return when to call them again, 0 for never.
+// events emits the Events about Nodes. A returned duration is the delay until the next call, 0 for never.
 type events struct {
 	recorder report.Recorder
 	limiter  *limiter
@@ -98,7 +98,7 @@ func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *
 	return 0
 }
 
-// mayEmit requeues the Node once the limiter allows an Event.
+// mayEmit reports whether the limiter allows an Event. If not, the Node is requeued once it does.
 func (e *events) mayEmit(n *v1.Node, r *nodeRecord) bool {
 	r.isEventPending = !e.limiter.acquire(n, r)
 	return !r.isEventPending
@@ -139,7 +139,7 @@ func (r *nodeRecord) hasProblem(about string) bool {
 	return t != nil && !t.Since().IsZero()
 }
 
-// reportedReadiness is zero until the problem has an Event.
+// reportedReadiness is zero until the problem has lasted long enough for an Event.
 func (r *nodeRecord) reportedReadiness(about string) readiness {
 	if t := r.problems[about]; t != nil {
 		if last, current := t.LastRecorded(); current {
@@ -151,9 +151,9 @@ func (r *nodeRecord) reportedReadiness(about string) readiness {
 
 const reasonConflict = "TopologyConflict"
 
-// emitConflicts emits an Event about each conflict, and about the end of the last conflict. A conflict has
-// ended only if the values of all its labels are known. Unreadable objects are reported on the daemon's Pod,
-// because they concern many Nodes.
+// emitConflicts emits an Event about each conflict, and one once all have ended. A conflict has ended only if
+// the values of its labels are known. Unreadable objects are reported on the daemon's Pod, because they concern
+// many Nodes.
 func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (next time.Duration) {
 	if r.labels.reported == nil {
 		r.labels.reported = map[string][]string{}

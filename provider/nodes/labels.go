@@ -61,7 +61,7 @@ func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, r
 		c.queue.Add(itemOf(n))
 	}
 	<-ctx.Done()
-	// Run may call emitOnPod until then.
+	// Run may call emitOnPod until it has stopped.
 	<-c.stopped
 	return nil
 }
@@ -154,7 +154,8 @@ func (k *labelState) needsNames(d *placement.Decision) bool {
 	return d.TagNamesReadAt.Before(k.namesWaitStart)
 }
 
-// place waits for unknown labels, because a mixture of two placements may be a place that the Node never had.
+// place keeps the previous placement while a label is unknown and no other label changes: a mixture of two
+// placements may be a place that the Node never had.
 func (k *labelState) place(d *placement.Decision) {
 	unknown := false
 	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)

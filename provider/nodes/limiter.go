@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A limiter limits the rate of one kind of Event or patch. Nodes queue for slots and leave as soon as they
-// need none, so that a short outage of many Nodes delays no later Event.
+// A limiter limits the rate of one kind of Event or patch. Nodes leave its queue as soon as they need no slot,
+// so that a short outage of many Nodes delays no later Event.
 type limiter struct {
 	limit  *rate.Limiter
 	queue  workqueue.TypedInterface[item]

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// gatherDelay collects changes of Nodes, so that a burst costs one request.
+	// gatherDelay collects changes of Nodes, so that a burst costs one recheck and one Follow.
 	gatherDelay = 100 * time.Millisecond
-	// resyncEvery is the longest time between two passes, which renew the knowledge about VMs.
+	// resyncEvery is the longest time between two passes over all Nodes.
 	resyncEvery = time.Minute
 	// Between two passes there is a pause of timePerNode for each Node, at most observeEvery, so a burst of changes
-	// costs at most a tenth of a CPU. There is none for up to fewNodes Nodes.
+	// costs at most a tenth of a CPU. For up to fewNodes Nodes there is no pause.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
 	fewNodes     = 100
@@ -28,7 +28,7 @@ const (
 
 // passes is the state of the passes over all Nodes. The deciding goroutine owns it.
 type passes struct {
-	// These are keys of the watched VMs and values of the annotation KeyVM.
+	// vms are the keys of the watched VMs, locations their values of the annotation KeyVM.
 	vms, locations []string
 	// topology contains the rules of the last pass, hidden the tag categories that each vCenter did not show
 	// then.
@@ -71,7 +71,7 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that were then refused.
+// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that then could not be initialized.
 func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
@@ -94,7 +94,7 @@ func (c *Controller) observe(ctx context.Context) {
 	p.hidden = hidden
 	p.begin(len(nodes))
 	if isFull {
-		// The configuration also selects Nodes and how their VMs are found.
+		// The configuration also determines which Nodes are ours and how their VMs are found.
 		c.follow(nodes, false)
 	}
 	for _, n := range nodes {
@@ -105,7 +105,7 @@ func (c *Controller) observe(ctx context.Context) {
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
-				// The sync forgets it.
+				// syncNode forgets the Node.
 				c.queue.Add(itemOf(n))
 			}
 		case isFull, r == nil, isRejected, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
@@ -141,7 +141,8 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow leaves changed locations to resync, since new Nodes get theirs at different times.
+// follow makes the fleet watch the Nodes' VMs. Only resync passes withLocations, since new Nodes get their
+// locations at different times.
 func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var vms, locations []string

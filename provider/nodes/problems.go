@@ -37,18 +37,16 @@ const (
 )
 
 const (
-	// uninitializedEventDelay and initializedEventDelay are the age of a problem at its first Event. Short
-	// outages of a vCenter need none.
+	// uninitializedEventDelay and initializedEventDelay are the age of a problem at its first Event.
 	uninitializedEventDelay = 10 * time.Second
 	initializedEventDelay   = 30 * time.Second
-	// unplacedEventDelay is shorter, because after a move only tags have to be read.
+	// unplacedEventDelay is shorter, because after a move of the VM only tags have to be read.
 	unplacedEventDelay = 10 * time.Second
 	// mostLabels is the maximum number of labels in an Event. A kubelet can list any number of labels in the
 	// annotation nodeinfo.KeyLabels.
 	mostLabels = 10
 )
 
-// A verdict is about one subject of a Node.
 type verdict struct {
 	about string
 	state state
@@ -76,7 +74,7 @@ const (
 	interrupted
 )
 
-// problemsOf returns the verdicts in the order of their Events. todo may be nil.
+// problemsOf returns the verdicts in the order of their Events. policy and todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
 	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), omittedOf(d)}
 	if todo != nil {

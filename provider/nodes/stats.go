@@ -24,13 +24,13 @@ type Stats struct {
 	KeptReasons map[string]int
 	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
 	LabelsAreKept bool
-	// Drifting counts Nodes with different labels, Resized Nodes with a different instance type.
+	// Drifting counts Nodes with labels that differ from the placement, Resized Nodes with another instance type.
 	Drifting, Resized int
 	Conflicts         map[topology.ConflictKind]int
 	Writes            map[plan.Action]int
 }
 
-// Stats returns the current metrics, 0 until the Nodes are known.
+// Stats returns the current metrics, all 0 until the informer has the Nodes.
 func (c *Controller) Stats() Stats {
 	s := Stats{
 		Outcomes: zeros(report.Outcomes()), Waiting: zeros(report.Outcomes()), KeptReasons: zeros(placement.KeptReasons()),
@@ -91,7 +91,7 @@ func zeros[K comparable](keys []K) map[K]int {
 
 const firstSummaryDelay, summaryEvery = 10 * time.Second, time.Minute
 
-// A summary counts our Nodes. Only waiting includes uninitialized Nodes.
+// A summary counts our Nodes: waiting the uninitialized Nodes, the other fields only initialized Nodes.
 type summary struct {
 	placed, unplaced, waiting int
 	drifting                  int

@@ -95,10 +95,10 @@ func phaseOf(n *v1.Node, r *nodeRecord) phase {
 
 // nodeRecord is the state of one Node. Only the goroutine that syncs the Nodes uses the fields before memory.
 type nodeRecord struct {
-	// decision is the last decision, or nil. vm is its VM, or nil if every change of a vCenter requeues the Node.
+	// decision is the last decision, or nil. vm is its VM, or nil so that every change of a vCenter requeues the Node.
 	decision *placement.Decision
 	vm       *inventory.VM
-	// These are zero unless the Node is announced.
+	// metadata is nil unless the Node is announced, last at announcedAt.
 	metadata       *cloudprovider.InstanceMetadata
 	announcedAt    time.Time
 	problems       map[string]*report.Tracker
@@ -125,7 +125,7 @@ type nodeRecord struct {
 }
 
 type nodeStats struct {
-	// These are metric labels. keptReason is "" unless the Node is kept although its VM is absent.
+	// outcome and keptReason are metric labels. keptReason is "" unless the Node is kept although its VM is absent.
 	outcome, keptReason string
 	drifting, resized   bool
 	conflicts           []topology.Conflict

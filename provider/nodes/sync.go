@@ -60,7 +60,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	// Read Rejected after Join, so that no rejection based on data older than Join's is missed.
+	// Read Rejected after Join, so that a rejection based on data older than Join's leads to a new announcement.
 	if r.answers.Rejected {
 		r.answers.Rejected = false
 		r.metadata = nil
@@ -129,7 +129,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRec
 	return sooner(next, c.writer.writeCondition(ctx, n, r, r.readinessOf(n, todo, verdicts)))
 }
 
-// storeDecision enqueues the other Nodes if the Node begins to share its VM or address.
+// storeDecision also enqueues a pass over all Nodes if the Node begins to share its VM or address.
 func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decision, err error) {
 	isShared := d.Shared || errors.Is(err, addresses.ErrClaimed)
 	if isShared && !r.isShared {
@@ -139,7 +139,6 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 	r.vm = d.VM
 	r.isShared = isShared
 	if err != nil {
-		// This requeues the Node after every change.
 		r.vm = nil
 	}
 	c.store.Lock()
@@ -147,7 +146,7 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 	c.store.Unlock()
 }
 
-// syncDeletion starts to confirm the absence of a VM before the framework asks.
+// syncDeletion starts to confirm the absence of a VM before the framework asks whether it exists.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	absent, err := c.checker.CheckAhead(n)
 	keptReason := placement.KeptReason(err)

@@ -23,9 +23,9 @@ const (
 	patchesPerSecond = 20
 	patchTimeout     = 10 * time.Second
 	busyDelay        = time.Second
-	// conflictDelay does not grow, because a frequent writer would starve us.
+	// conflictDelay does not grow, because then a frequent writer of the Node would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// repeatDelay precedes an equal patch. By then, the informer usually shows the result of the first.
+	// repeatDelay is the wait before an equal patch, in which the informer usually shows the result of the first.
 	repeatDelay = 30 * time.Second
 )
 
@@ -44,13 +44,13 @@ type patch struct {
 
 type patchState struct {
 	slot slot
-	// content is the last patch, retryAt the earliest time of an equal patch.
+	// content is that of the last patch, retryAt the earliest time of an equal patch.
 	content          string
 	endedAt, retryAt time.Time
 	retries          wait.Backoff
 }
 
-// A writer sends patches of Nodes. Its methods return when to call them again, 0 for never.
+// A writer sends patches of Nodes. A returned duration is the delay until the next call, 0 for never.
 type writer struct {
 	client   kubernetes.Interface
 	store    *Store
