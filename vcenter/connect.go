@@ -39,7 +39,6 @@ func (m *monitor) ensureSession(ctx context.Context) (*session.Session, error) {
 	m.current.session = s
 	m.loggedInSinceFailure = err == nil
 	m.publish(false)
-	// No session was open, and credentialsOutage is only about an open session.
 	m.credentialsOutage = faults.Outage{}
 	return s, err
 }
@@ -126,7 +125,6 @@ func (m *monitor) logIn(ctx context.Context, creds Credentials, slow func(server
 	if err == nil {
 		klog.FromContext(ctx).Info("Logged in", "server", s.Host(), "version", quote.Plain(s.Client().ServiceContent.About.Version))
 	}
-	// A new configuration canceled the login.
 	if !w.restart {
 		err = configurationChanged
 	}

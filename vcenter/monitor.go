@@ -142,8 +142,7 @@ func (m *monitor) follow(ctx context.Context) error {
 		m.replaceSession(ctx, fresh)
 		return credentialsReplaced
 	case faults.SessionLost(err):
-		// Log out of the lost session too: the tagging session may still be alive, or the vCenter
-		// may have lost only the session's objects.
+		// The tagging session may still be alive, or the vCenter may know the session but not its objects.
 		m.logout(ctx)
 	case m.current.endpoint.RenewalDue(err):
 		klog.FromContext(ctx).Info("Replacing the session: it has returned nothing useful for minutes, although the vCenter responds")

@@ -62,8 +62,7 @@ const (
 // A Health is a vCenter's state with further fields for monitoring only.
 type Health struct {
 	inventory.State
-	// Rejected reports whether SOAP or the tagging API rejected the last credentials. An open session
-	// stays valid.
+	// Rejected reports whether SOAP or the tagging API rejected the last credentials.
 	Rejected bool
 	// CredentialsErr is set if the configured credentials are missing or unreadable.
 	CredentialsErr error

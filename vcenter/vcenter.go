@@ -24,7 +24,6 @@ type vCenter struct {
 	inbox                           *watch.Inbox
 	specChanged, credentialsChanged signal.Signal
 
-	// spec is written by the fleet and read by the monitor.
 	spec   atomic.Pointer[spec]
 	status atomic.Pointer[status]
 }

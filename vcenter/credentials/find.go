@@ -238,8 +238,7 @@ func (k keys) missingKeyError(data map[string][]byte, key, related, content stri
 	return fmt.Errorf("the key %q is missing although %q exists: add it with %s", key, related, content)
 }
 
-// trimmed removes the line break that editors and echo append. The CPI keeps it in keys with a
-// suffix, and the login fails.
+// trimmed removes the line break that editors and echo append.
 func trimmed(value []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 }

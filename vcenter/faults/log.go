@@ -45,7 +45,7 @@ func (s *boundedSink) WithName(name string) klog.LogSink {
 	return &boundedSink{s.next.WithName(quote.Line(name))}
 }
 
-// WithCallDepth implements logr.CallDepthLogSink, for which klog has no alias.
+// WithCallDepth implements logr.CallDepthLogSink.
 func (s *boundedSink) WithCallDepth(depth int) klog.LogSink {
 	if next, ok := s.next.(interface{ WithCallDepth(int) klog.LogSink }); ok {
 		return &boundedSink{next.WithCallDepth(depth)}

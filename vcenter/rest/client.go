@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, base root, r *Request, answer any) er
 	})
 }
 
-// read expects answer in the field value of an envelope below /rest, and the bare answer below /api.
+// read expects an envelope around the answer below /rest.
 func read(base root, res *http.Response, answer any, notNull bool) error {
 	if res.StatusCode < http.StatusOK || res.StatusCode >= http.StatusMultipleChoices {
 		return newStatusError(res)

@@ -53,10 +53,9 @@ type unreadableObject struct {
 }
 
 type listing struct {
-	s        Service
-	now      time.Time
-	attached map[Ref][]string
-	// lastErr is the last rejection.
+	s                  Service
+	now                time.Time
+	attached           map[Ref][]string
 	requests, answered int
 	lastErr            error
 	tooLarge           bool

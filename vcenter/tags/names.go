@@ -69,7 +69,7 @@ func (n *names) read(ctx context.Context, s Service, ids map[string]bool, parall
 			class := rest.ClassOf(err)
 			switch {
 			case err == nil:
-				read := time.Now() // Requests may take long.
+				read := time.Now()
 				n.byID[id] = cachedName{Tag: tag, readAt: read, triedAt: read}
 			case class == rest.NotFound, class == rest.Denied:
 				n.byID[id] = cachedName{Tag: known.Tag, triedAt: now, readErr: err}

@@ -25,7 +25,6 @@ type Front struct {
 
 	mu       sync.Mutex
 	received []Request
-	// override answers a request, or returns false.
 	override func(w http.ResponseWriter, r *http.Request, body string) bool
 }
 

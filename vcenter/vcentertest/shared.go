@@ -49,7 +49,6 @@ func SessionManager(t *testing.T, cfg config.VCenter) (*Front, config.VCenter) {
 		}
 		ticket, err := m.AcquireCloneTicket(r.Context())
 		if faults.SessionLost(err) {
-			// A session manager renews its own session.
 			if err = m.Login(r.Context(), user); err == nil {
 				ticket, err = m.AcquireCloneTicket(r.Context())
 			}
@@ -68,8 +67,7 @@ func SharedCredentials(f *Front) credentials.Credentials {
 	return credentials.Credentials{SessionManagerURL: f.URL + "/session?key=made-up-query", SessionManagerToken: config.NewPassword("made-up-token")}
 }
 
-// AcceptClones makes the tagging API behind a front accept SOAP sessions, as vCenter 8.0 U3 does. The
-// simulator does not.
+// AcceptClones makes the tagging API behind a front accept SOAP sessions, as vCenter 8.0 U3 does.
 func AcceptClones(f *Front, vcenter http.Handler, user, password string) {
 	var mu sync.Mutex
 	sessions := map[string]string{}
