@@ -14,11 +14,10 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// LargeConfigurations restarts the watch, which then reads each cluster's configuration by a request
-// of its own.
+// LargeConfigurations restarts the watch to read each cluster's configuration separately.
 const LargeConfigurations Restart = "a change to a single object is too large: reading the clusters' configurations one at a time"
 
-// A clusterReader reads clusters' configurations one by one. The model goroutine owns it.
+// A clusterReader makes these requests. The model goroutine owns it.
 type clusterReader struct {
 	session   Session
 	tree      *model.Tree
@@ -26,8 +25,7 @@ type clusterReader struct {
 	rereadAll bool
 }
 
-// read reads the configurations of clusters not read yet, or of all if rereadAll is set. For one that
-// is too large, it records the reason.
+// read reads configurations not read yet, or all if rereadAll is set. It records a too large one as unread.
 func (r *clusterReader) read(ctx context.Context, objects []types.ManagedObjectReference) (changed bool, err error) {
 	if !r.enabled {
 		return false, nil

@@ -161,8 +161,8 @@ func (d *detailList) addAnnotated(ctx context.Context, vms []types.ManagedObject
 	return d.read(ctx, listed, isFault)
 }
 
-// tryAll adds VMs to the view, and returns those accepted. Some vCenters reject single VMs and return
-// them. If the whole request is rejected, tryAll tries its halves.
+// tryAll returns the accepted VMs. Some vCenters return the rejected VMs; others reject the whole
+// request, and tryAll tries its halves.
 func (d *detailList) tryAll(ctx context.Context, vms []types.ManagedObjectReference, maxRequests int, rejectsAll func(error) bool, p *progress) (listed []types.ManagedObjectReference, err error) {
 	if len(vms) == 0 {
 		return nil, nil

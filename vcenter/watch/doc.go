@@ -6,7 +6,7 @@
 // logs in, restarts itself or writes to the inventory.
 //
 // The model goroutine owns the model. Further goroutines poll for changes, read tags and probe the
-// vCenter, and exchange messages with it. All end together, with the first error.
+// vCenter, and exchange messages with it.
 //
 //	phase    state                                  next     transition
 //	loading  the index is incomplete                syncing  last page of the first change

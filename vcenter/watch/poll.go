@@ -22,7 +22,7 @@ const (
 	pollBurst      = 5
 )
 
-// A feed reads the changes of one property collector. It is not safe for concurrent use.
+// A feed reads the changes of one property collector.
 type feed struct {
 	session   Session
 	collector types.ManagedObjectReference
@@ -34,8 +34,7 @@ type feed struct {
 	pageSize int32
 }
 
-// next returns nil if nothing changes within maxWait. A page that is too large is retried with fewer
-// objects.
+// next returns nil if nothing changes within maxWait.
 func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSet, error) {
 	seconds := int32(maxWait / time.Second)
 	deadline := maxWait + f.timeout
@@ -52,7 +51,7 @@ func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSe
 			f.pageSize /= 10
 			continue
 		}
-		// The collector belongs to the session.
+		// The session owns the collector, so it is lost, too.
 		if err != nil && faults.Gone(err) {
 			err = &faults.SessionLostError{Err: err}
 		}
@@ -80,8 +79,8 @@ type poller struct {
 	joining atomic.Bool
 }
 
-// run limits the rate of polls, because other tenants' changes, or a server that does not block polls,
-// end them early. After a change of VMs without a Node it pauses for pollTime, so that such changes
+// run limits the rate of polls: other tenants decide how often the vCenter changes, and a server may
+// not block a poll. After a change of VMs without a Node it pauses for pollTime, so that such changes
 // cause no more polls than an idle vCenter.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)

@@ -26,8 +26,7 @@ const (
 	replyTTL        = time.Hour
 )
 
-// homeQuestions are the managed object IDs to ask about. A home is the last known location of a Node's
-// VM.
+// homeQuestions are VMs to ask about. A home is the last known location of a Node's VM.
 type homeQuestions struct {
 	changed signal.Signal
 	mu      sync.Mutex
@@ -161,8 +160,7 @@ func (h homeReplies) add(id string, reply inventory.Reply) (isNew bool) {
 	return isNew
 }
 
-// forSnapshot prefers the index to a reply: an indexed VM with the Node's UUID is found by the UUID,
-// and one with another UUID is not the Node's.
+// forSnapshot prefers the index to a reply: an indexed VM with a UUID is found by it, or is not the Node's.
 func (h homeReplies) forSnapshot(m *model.Model) map[string]inventory.Reply {
 	maps.DeleteFunc(h, func(_ string, r homeReply) bool { return time.Since(r.receivedAt) > replyTTL })
 	if len(h) == 0 {

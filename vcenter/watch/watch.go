@@ -190,7 +190,7 @@ type Reporter interface {
 	CredentialsRejected()
 }
 
-// A Restart is the reason why a watch ended without a failure. The caller of Run defines further ones.
+// A Restart is the reason why a watch ended without a failure.
 type Restart string
 
 // DatacentersChanged means that the configured entries match other datacenters.

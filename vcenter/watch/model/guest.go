@@ -40,8 +40,8 @@ type guestNetwork struct {
 	ignored error
 }
 
-// guestNetworkOf ignores a whole report that exceeds a bound, because the Node's address might be in
-// the excess. Of the interfaces without a virtual device it only omits the excess.
+// guestNetworkOf ignores a whole report that exceeds a bound, because the excess might decide. Only
+// guest-made interfaces are cut.
 func guestNetworkOf(value any) guestNetwork {
 	guest, _ := value.(types.ArrayOfGuestNicInfo)
 	remaining := maxAddresses

@@ -99,8 +99,8 @@ func VMSpec(vms []types.ManagedObjectReference, hosts HostFacts) types.PropertyF
 	return spec
 }
 
-// properties contain one object's converted values, and an unreadProperty for an unreadable host fact.
-// Other unreadable and unset properties are absent.
+// properties contain one object's converted values. Unset and unreadable properties are absent, except
+// that an unreadable host fact is an unreadProperty.
 type properties map[string]any
 
 func (p properties) set(name string, value any) {

@@ -127,7 +127,7 @@ func (p *snapshotBuilder) vm(id string) *inventory.VM {
 		GuestID:       read.string("config.guestId"),
 		Secondary:     read.secondary(),
 	}
-	// The instance UUID may be missing: it is only further evidence that a VM is the same after a move.
+	// A missing instance UUID only means less evidence that a moved VM is the same.
 	m.InstanceUUID, _ = inventory.ParseUUID(read.string("config.instanceUuid"))
 	r := read.guestNetwork()
 	m.NICs = r.nics

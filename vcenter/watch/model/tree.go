@@ -157,8 +157,8 @@ func (t *Tree) pathStarts(vm types.ManagedObjectReference) []pathStart {
 }
 
 const (
-	// maxDepth exceeds any vCenter's depth. Parents may form a loop: an object may move between two
-	// pages of a read, and a vCenter may report anything.
+	// maxDepth exceeds any vCenter's depth. Parents may form a loop, for example after a move between
+	// two pages of a read.
 	maxDepth = 100
 	// maxPath and maxName are in bytes; vCenter limits names to 80 characters.
 	maxPath = 1024
