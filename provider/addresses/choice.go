@@ -14,7 +14,7 @@ import (
 	"vzones/topology"
 )
 
-// choice is about one IP family.
+// A choice chooses a Node's addresses of one IP family.
 type choice struct {
 	family string
 	// provided is from --node-ip, or the zero Addr.
@@ -26,12 +26,13 @@ type choice struct {
 	conflict *Result
 }
 
+// A side chooses the internal or the external IP.
 type side struct {
 	kind    v1.NodeAddressType
 	reason  func(*Result) *Reason
 	subnets []netip.Prefix
 	network string
-	// current is the former address if it is a candidate, else the Node's current address, or the zero Addr.
+	// current is the address in Input.Former if it is a candidate, else in Input.Current, or the zero Addr.
 	current    netip.Addr
 	candidates []*Result
 	claimed    []*Result
@@ -113,7 +114,7 @@ func (c *choice) choose() []v1.NodeAddress {
 }
 
 // byConfiguration chooses from the first configured subnet with a candidate, else from the configured
-// network. --node-ip and the Node's current address take precedence over the order of the report.
+// network. In the subnets and on the network, --node-ip and then the Node's current address come first.
 func (s *side) byConfiguration(provided netip.Addr) {
 	for _, preferred := range []netip.Addr{provided, s.current} {
 		for _, v := range s.candidates {
@@ -161,7 +162,7 @@ func (s *side) unmet() *Result {
 	return nil
 }
 
-// onNetwork accepts an unreported address of the Node, which was on the network before.
+// onNetwork also accepts the Node's unreported current address: it was on the network when it was chosen.
 func (s *side) onNetwork(v *Result) bool {
 	if v.Assumed {
 		return s.network != "" && v.Static && v.Address == s.current
@@ -189,7 +190,7 @@ func (s *side) byDefault(provided, counterpart netip.Addr) {
 	s.take(s.candidates[0], Reason{Rule: rule})
 }
 
-// byKubelet chooses --node-ip, also in place of an address chosen before.
+// byKubelet chooses --node-ip if it is a candidate, also in place of an address chosen before.
 func (s *side) byKubelet(provided netip.Addr) bool {
 	for _, v := range s.candidates {
 		if v.Address == provided {

@@ -120,7 +120,7 @@ func LacksFamilyOf(node *v1.Node, a netip.Addr) bool {
 		!first(node.Status.Addresses, v1.NodeInternalIP, familyOf(a)).IsValid() && !first(node.Status.Addresses, v1.NodeExternalIP, familyOf(a)).IsValid()
 }
 
-// claim ignores the addresses of a running Node, which never loses one to a claim.
+// claim returns another Node's claim, but none to this Node's current addresses, which it never loses to one.
 func (input *Input) claim(a netip.Addr) (Claim, bool) {
 	claim, claimed := input.Claims[a]
 	if !claimed || a == input.current(v1.NodeInternalIP, familyOf(a)) || a == input.current(v1.NodeExternalIP, familyOf(a)) {

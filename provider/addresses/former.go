@@ -19,9 +19,9 @@ func formerOf(node *v1.Node) (former []v1.NodeAddress) {
 	return former
 }
 
-// Former returns the annotation nodeinfo.KeyFormerAddresses for new addresses. For each type and family it
-// contains the first address that the VM stopped reporting while an interface had none, until the Node gets
-// it back.
+// Former returns the annotation nodeinfo.KeyFormerAddresses for given new addresses. It contains a Node's first
+// address of each type and family from when the VM stops reporting it, while an interface has none, until the
+// Node gets it back.
 func Former(node *v1.Node, m *inventory.VM, given []v1.NodeAddress) string {
 	var parts []string
 	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {

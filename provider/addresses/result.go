@@ -7,10 +7,10 @@ import (
 	"vzones/internal/quote"
 )
 
-// Rule is the reason for an address's choice.
+// A Rule is the reason why an address was chosen or dropped.
 type Rule uint8
 
-// The rules. Subnet and the rules below it choose an address; the rules above drop it.
+// The rules. Those from Subnet on choose an address; those before it drop it, except NotChosen.
 const (
 	// NotChosen: the address is usable, but another address was chosen or none was needed.
 	NotChosen Rule = iota

@@ -2,8 +2,7 @@
 //
 // Three kinds of addresses are dropped: addresses that no Node may have, addresses that another Node claims,
 // and addresses in excluded subnets. Of the rest, these decide in order: the configuration, --node-ip, the
-// Node's current addresses, the VM's metadata, and the order in which VMware Tools report the addresses. The
-// reported order therefore matters only for a Node without an address.
+// Node's current addresses, the VM's metadata, and the order in which VMware Tools report the addresses.
 package addresses
 
 import (
@@ -24,7 +23,7 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// Select chooses a Node's addresses. After an error, which is an ErrNone, the Selection has the Results.
+// Select chooses a Node's addresses. After an error, which wraps ErrNone, the Selection has the Results.
 func Select(input Input) (Selection, error) {
 	var out Selection
 	if name := input.hostName(); name != "" {
@@ -180,7 +179,7 @@ func NewInput(m *inventory.VM, node *v1.Node, rules *config.AddressRules, famili
 	return input
 }
 
-// listResults starts with static addresses.
+// listResults returns static addresses first, in the order of the metadata.
 func listResults(input *Input) []Result {
 	var results []Result
 	for i := range input.NICs {
@@ -220,8 +219,7 @@ func (v *Result) dropBy(r Rule) {
 	v.External = Reason{Rule: r}
 }
 
-// addressesOf returns addresses that may be floating IPs last: secondary addresses, and addresses with a void
-// claim.
+// addressesOf returns addresses that may be floating IPs last: secondary and claimed addresses.
 func (input *Input) addressesOf(nic *inventory.NIC) []netip.Addr {
 	var first, second []netip.Addr
 	for _, a := range nic.Addresses {

@@ -28,8 +28,8 @@ func Written(node *v1.Node, addresses []v1.NodeAddress) ([]v1.NodeAddress, error
 }
 
 // Unchanged reports whether the Node already has the addresses as written. The framework compares only one
-// address of each type, and would rewrite a Node with two internal IPs forever. The API server changes the
-// order of types.
+// address of each type, and would rewrite a Node with two internal IPs forever. The order of types is ignored:
+// the API server changes it.
 func Unchanged(node *v1.Node, addresses []v1.NodeAddress) bool {
 	written, err := Written(node, addresses)
 	return err == nil && slices.Equal(byType(written), byType(node.Status.Addresses))

@@ -19,10 +19,10 @@ import (
 )
 
 // A Cache is a Node informer that can call the framework's handlers for an unchanged Node, see Announce.
-// Its Lister hides foreign Nodes.
+// Its Lister hides foreign Nodes: those of other providers or excluded by nodes.selector.
 type Cache struct {
 	coreinformers.NodeInformer
-	// NodeInformer would create these at each call.
+	// shared and lister would be created by NodeInformer at each call.
 	shared    cache.SharedIndexInformer
 	lister    corelisters.NodeLister
 	isForeign func(*v1.Node) bool
@@ -33,7 +33,7 @@ type Cache struct {
 	handlers []cache.ResourceEventHandler
 }
 
-// NewCache returns a cache that hides foreign Nodes.
+// NewCache returns a cache.
 func NewCache(isForeign func(*v1.Node) bool) *Cache {
 	return &Cache{isForeign: isForeign, started: make(chan struct{})}
 }
@@ -111,7 +111,7 @@ func (c *Cache) Announce(node *v1.Node) {
 	}
 }
 
-// Informer returns the framework's informer. It hides changes of uninitialized Nodes until Announce.
+// Informer returns the framework's informer. Of uninitialized Nodes its handlers get no changes, only Announce.
 func (c *Cache) Informer() cache.SharedIndexInformer {
 	return &announcing{c.shared, c}
 }
@@ -197,7 +197,7 @@ func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventH
 const (
 	// addressIndex contains the addresses that Nodes claim.
 	addressIndex = "vzones/address"
-	// vmIndex contains each form of a Node's UUID, or its name if it has no UUID.
+	// vmIndex contains a Node's UUID in each byte order, or NameKey if it has no UUID.
 	vmIndex = "vzones/vm"
 )
 
@@ -206,7 +206,7 @@ func (c *Cache) ByAddress(address string) ([]*v1.Node, error) {
 	return c.byIndex(addressIndex, address)
 }
 
-// ByVM returns the Nodes with one form of a VM's UUID, or with a nodeinfo.NameKey.
+// ByVM returns the Nodes with a UUID, in either byte order, or with a nodeinfo.NameKey.
 func (c *Cache) ByVM(key string) ([]*v1.Node, error) { return c.byIndex(vmIndex, key) }
 
 func (c *Cache) byIndex(index, key string) ([]*v1.Node, error) {

@@ -7,11 +7,11 @@
 //     changes are held back, because each would log an error.
 //   - The cache's lister hides Nodes of other providers and Nodes excluded by nodes.selector. The framework
 //     copies labels and removes its shutdown taint on every listed Node.
-//   - LifecycleInformer lists only Nodes for which there is an answer. The framework asks about each Node that
-//     is not ready every five seconds and logs each error.
+//   - LifecycleInformer omits Nodes that are not ready and have no answer yet. The framework asks about each
+//     Node that is not ready every five seconds and logs each error.
 //   - Guard. The framework deletes and patches by name, from a list that may be minutes old. The guard adds
 //     the UID of the Node that the answer was about, and rejects writes without an answer. It also adds
-//     annotations, reserved labels and the condition, so that a joining Node costs three requests.
+//     annotations, reserved labels and the condition TopologyReady, so that a joining Node costs three requests.
 //
 // The package decides nothing about a Node and never writes to a Node on its own.
 package framework

@@ -33,7 +33,7 @@ type Guard struct {
 // AnswerStore contains the answers about each Node under one lock. nodes.Store implements it.
 type AnswerStore interface {
 	sync.Locker
-	// AnswersAbout requires the lock while the answers are used.
+	// AnswersAbout requires that the caller holds the lock while it uses the answers.
 	AnswersAbout(*v1.Node) *Answers
 }
 
@@ -119,7 +119,7 @@ func (g *Guard) lastAnswers(n *v1.Node) Answers {
 //   - The initializing update is rejected unless its provider ID matches an answer. It also gets labels and
 //     annotations, so that they exist once the taint is gone.
 //   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match
-//     an answer. The first patch of addresses also gets the condition.
+//     an answer. The patch of a joining Node's addresses also gets the condition.
 //   - Other patches must follow from the cached Node alone: copies of labels from beta keys, and the removal
 //     of the shutdown taint.
 //   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.
@@ -196,7 +196,7 @@ func (c guardedNodes) Delete(ctx context.Context, name string, opts metav1.Delet
 	return c.NodeInterface.Delete(ctx, name, opts)
 }
 
-// complete adds the UID, which the API server compares, and the additions.
+// complete adds the UID, which the API server compares, and the answer's additions.
 func (g *Guard) complete(name string, patch []byte, subresources []string) ([]byte, error) {
 	var patched v1.Node
 	var fields map[string]any
@@ -250,8 +250,8 @@ var betaKeys = map[string]string{
 	v1.LabelInstanceTypeStable: v1.LabelInstanceType,
 }
 
-// isDerivedFrom reports whether a patch follows from the Node alone, without an answer of the provider. n may
-// be another Node of the same name.
+// isDerivedFrom reports whether a patch follows from the cached Node n alone. The framework may have meant an
+// earlier Node of the same name.
 func isDerivedFrom(n, patch *v1.Node) bool {
 	for key, value := range patch.Labels {
 		if beta, ok := betaKeys[key]; !ok || n.Labels[beta] != value {
@@ -261,7 +261,7 @@ func isDerivedFrom(n, patch *v1.Node) bool {
 	return len(patch.Labels) > 0 || nodeinfo.IsReady(n)
 }
 
-// answerWith ignores the host name, which the framework adds.
+// answerWith returns the newer answer that has the addresses. The framework adds the host name.
 func (a *Answers) answerWith(addresses []v1.NodeAddress) metadataAnswer {
 	for _, m := range a.metadata {
 		if !slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool {

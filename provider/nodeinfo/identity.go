@@ -18,7 +18,7 @@ import (
 
 // IdentityOf returns the identifiers of a Node's VM: the provider ID, else the system UUID in both byte
 // orders, else the name. An invalid provider ID is an error, because a fallback might find another VM. The
-// location is ignored while only a kubelet can have written it.
+// annotated location is ignored while only a kubelet can have written it.
 func IdentityOf(node *v1.Node) (inventory.Identity, error) {
 	id := inventory.Identity{Name: node.Name, IsJoining: IsUninitialized(node)}
 	if node.Spec.ProviderID != "" {
@@ -54,7 +54,7 @@ func SystemUUIDs(node *v1.Node) []inventory.UUID {
 	return []inventory.UUID{u}
 }
 
-// checkLocation rejects an annotation longer than vzones writes. Ignoring it might delete the Node.
+// checkLocation rejects an annotation longer than vzones writes: without the location, vzones might delete the Node.
 func checkLocation(node *v1.Node) error {
 	for _, key := range []string{KeyVM, KeyVCenter, KeyInstanceUUID} {
 		if n := len(node.Annotations[key]); n > locationMax {

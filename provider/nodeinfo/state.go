@@ -12,15 +12,15 @@ import (
 
 // Keys that vzones writes to Nodes. They must never change.
 const (
-	// KeyVM annotates the last location of the VM, as vCenter entry, slash, managed object ID.
+	// KeyVM is the annotation of the VM's last location: vCenter entry, slash, managed object ID.
 	KeyVM = "vzones/vm"
-	// KeyVCenter annotates the instance UUID of that vCenter.
+	// KeyVCenter is the annotation of that vCenter's instance UUID.
 	KeyVCenter = "vzones/vcenter"
-	// KeyInstanceUUID annotates the VM's instance UUID.
+	// KeyInstanceUUID is the annotation of the VM's instance UUID.
 	KeyInstanceUUID = "vzones/instance-uuid"
-	// KeyLabels annotates the labels of further levels that vzones wrote, sorted, with commas.
+	// KeyLabels is the annotation of the level labels that vzones wrote and may remove, sorted, with commas.
 	KeyLabels = "vzones/labels"
-	// KeyFormerAddresses annotates addresses that the VM stopped reporting, as TYPE=IP with commas.
+	// KeyFormerAddresses is the annotation of addresses that the VM stopped reporting, as TYPE=IP with commas.
 	KeyFormerAddresses = "vzones/former-addresses"
 	// KeyInitialized labels Nodes that vzones initialized or found to be the only Node of their VM. No kubelet
 	// can set a label of this domain.
