@@ -65,7 +65,7 @@ func Line(s string) string {
 // Note is Line with the limit LongestNote.
 func Note(s string) string { return note(s, LongestNote) }
 
-// NoteWith is Note for a text and advice, of which LongestAdvice bytes always remain.
+// NoteWith is Note for a text and advice, of which the first LongestAdvice bytes always remain.
 func NoteWith(text, advice string) string {
 	if advice == "" {
 		return Note(text)

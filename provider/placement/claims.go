@@ -48,7 +48,7 @@ func (c *claims) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, in
 	return chosen, len(families), err
 }
 
-// addTo also removes a guest's host name that is another Node's name.
+// addTo adds other Nodes' claims, and removes a guest's host name that is another Node's name.
 func (c *claims) addTo(input *addresses.Input, m *inventory.VM, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
@@ -104,8 +104,8 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*address
 	return claim, nil
 }
 
-// waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago, and no other
-// Node has it.
+// waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago that no other
+// Node claims.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.VM, node *v1.Node) bool {
 	k := p.memories.Memory(node)
 	if k.confirmedBy.vm == nil {

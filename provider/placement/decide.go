@@ -55,7 +55,7 @@ type Decision struct {
 
 	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the type's name in older releases, if it differs. An initialized Node keeps it.
+	// FormerType is the type's name in older releases, if it differs. An initialized Node that has it keeps it.
 	FormerType string
 
 	// Err is the reason why the Node could not be initialized now.

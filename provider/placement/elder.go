@@ -19,8 +19,8 @@ func compareAge(a, b *v1.Node) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// isElder reports whether a Node takes precedence for an address that both VMs report: neither has an
-// address of that family yet, and the Node is older. So the order of decisions does not matter.
+// isElder reports whether node takes precedence over other for an address that both VMs report: neither Node has
+// an address of that family yet, and node is older. So the order of decisions does not matter.
 func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
@@ -83,7 +83,7 @@ func (c *claims) isOwner(node *v1.Node, m *inventory.VM) bool {
 type reports map[string]reported
 
 type reported struct {
-	// A newer snapshot invalidates VMs.
+	// vms is valid while this is the vCenter's snapshot.
 	snapshot weak.Pointer[inventory.Snapshot]
 	vms      map[netip.Addr][]*inventory.VM
 }

@@ -37,7 +37,7 @@ func formatInstanceType(m *inventory.VM, os string) string {
 
 const unknownOS = "unknown"
 
-// guestOSes maps guest identifiers to the incumbent's short names.
+// guestOSes maps guest identifiers to the vSphere CPI's short names.
 var guestOSes = func() map[string]string {
 	names := map[string]string{}
 	for line := range strings.Lines(guestOSTable) {
@@ -54,6 +54,6 @@ var guestOSes = func() map[string]string {
 //go:embed guestos.txt
 var guestOSTable string
 
-// namedIn137 are guest identifiers that the incumbent names since 1.37. Identifiers that get a name later
+// namedIn137 are guest identifiers that the vSphere CPI names since 1.37. Identifiers that get a name later
 // belong here too, because the label of running Nodes must not change.
 var namedIn137 = []string{"rhel8_64Guest", "rhel9_64Guest", "rhel10_64Guest"}

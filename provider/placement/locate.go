@@ -27,7 +27,7 @@ type located struct {
 	sharing sharing
 }
 
-// locate also remembers the VM. If the error is not from the search, the VM is returned with it.
+// locate also remembers the VM. If the error is not from the search, the VM is returned with the error.
 func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, err error) {
 	loc.found, err = p.lookUp(states, node)
 	p.remember(states, node, &loc.found)
@@ -38,7 +38,7 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, e
 	return loc, err
 }
 
-// lookUp remembers nothing, so it is also used for the other Nodes of a decision.
+// lookUp finds a Node's VM and remembers nothing, so it is also used for the other Nodes of a decision.
 func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err e
 	return f, nil
 }
 
-// remember makes the VM of an initialized Node its home if the vCenter answers.
+// remember records where an initialized Node's VM is, its home, if the vCenter answers.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	k := p.memories.Memory(node)
 	if !isReadyWithoutHome(states, node, f.id) {
@@ -78,7 +78,7 @@ func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Id
 	return nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 }
 
-// identify is Identify for a caller that holds the lock.
+// identify is Identify for a caller that holds the lock of memories.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.ReportedIdentity(node)
 	k := p.memoryOf(node.UID)
@@ -90,8 +90,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, err
 }
 
-// Observe returns a Node's VM, or nil if it is uncertain or shared. While the pointer is the same, so is the
-// Node's place.
+// Observe returns a Node's VM, or nil if it is uncertain or shared. While the pointer stays the same, so does
+// the VM's place.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.VM {
 	p.memories.Lock()
 	defer p.memories.Unlock()

@@ -19,7 +19,7 @@ const (
 	namesValidFor = time.Minute
 )
 
-// A Memory contains facts that the Node does not report.
+// A Memory contains facts about a Node that its object does not contain.
 type Memory struct {
 	lastSeen inventory.LastSeen
 	// readyWithoutHome is the time since which the Node is ready although its home, the managed object in which
@@ -27,20 +27,20 @@ type Memory struct {
 	readyWithoutHome time.Time
 	// seen means that the VM was found since the daemon started.
 	seen bool
-	// confirmed are the claimed addresses that the VM had when last read.
+	// confirmed are the Node's addresses that the VM had when last read.
 	confirmed   []netip.Addr
 	confirmedBy struct {
 		node *v1.Node
 		vm   *inventory.VM
 	}
-	// lost contains when the running VM stopped reporting a claimed address.
+	// lost contains when the running VM stopped reporting an address of the Node.
 	lost map[netip.Addr]time.Time
 	// reserved is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait
 	placed   placed
-	// absence is the search that confirms that the VM is absent, outside the search for it outside the configured
-	// datacenters.
+	// absence is the search that confirms that the VM is absent. The field outside is the search for the VM
+	// in other datacenters than the configured ones.
 	absence *search
 	outside *search
 }
@@ -54,7 +54,7 @@ type Memories interface {
 	ExistingMemory(types.UID) *Memory
 }
 
-// nameWait is a Node's wait for nothing but tag names, which were first available at readAt.
+// nameWait is the wait of a Node that lacks only tag names, which were first available at readAt.
 type nameWait struct{ began, readAt time.Time }
 
 // start begins a new wait if names became available long ago.
@@ -97,7 +97,7 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.VM) {
 
 var noMemory Memory
 
-// memoryOf is for reading only.
+// memoryOf returns a memory that the caller must not change.
 func (p *Placer) memoryOf(node types.UID) *Memory {
 	if k := p.memories.ExistingMemory(node); k != nil {
 		return k

@@ -22,7 +22,7 @@ type sharing struct {
 
 func (s *sharing) isShared() bool { return len(s.earlier)+len(s.later) > 0 }
 
-// sharingOf returns no Nodes before the Nodes are known, since no Node is initialized then.
+// sharingOf returns no Nodes before the informer has them, since vzones initializes no Node then.
 func (p *Placer) sharingOf(states []inventory.State, m *inventory.VM, node *v1.Node) (sharing, error) {
 	s := sharing{node: node, vm: m}
 	if !p.nodes.IsStarted() {
@@ -63,8 +63,8 @@ func (p *Placer) nodesNaming(m *inventory.VM) (nodes []*v1.Node, err error) {
 	return nodes, nil
 }
 
-// mayHave reports whether a VM is or may be a Node's. A Node that names two VMs or matches several cannot be
-// initialized and has none.
+// mayHave reports whether a VM is or may be a Node's. An uninitialized Node that names two VMs or matches
+// several cannot be initialized and has none.
 func (p *Placer) mayHave(states []inventory.State, node *v1.Node, m *inventory.VM) bool {
 	if p.IsForeign(node) {
 		return false

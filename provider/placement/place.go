@@ -81,7 +81,7 @@ func categories(states []inventory.State, m *inventory.VM) (invisible, visible [
 	return nil, nil
 }
 
-// Paths returns paths from a vCenter's entry in the name of its first entry, as placements have them.
+// Paths returns the paths of a configuration entry with the name of its vCenter's first entry, as in placements.
 func Paths(states []inventory.State, entry string, paths []topology.Path) []topology.Path {
 	first := inventory.FirstEntry(states, entry)
 	if first == entry {

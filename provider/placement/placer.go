@@ -24,7 +24,7 @@ type Fleet interface {
 	States() []inventory.State
 	// ReadTags requests a read of a vCenter's tags.
 	ReadTags(vcenter string)
-	// AskHome asks a vCenter whether an object exists that it does not show.
+	// AskHome asks a vCenter whether an object still exists that its snapshot lacks.
 	AskHome(vcenter, id string)
 }
 
@@ -43,7 +43,7 @@ type Options struct {
 type Nodes interface {
 	// IsStarted reports whether the Nodes are known. Until then no Node may be looked up.
 	IsStarted() bool
-	// Has reports whether this Node, and not a later Node of its name, exists, and true before IsStarted.
+	// Has reports whether this Node, and not a later Node of its name, exists. Before IsStarted it returns true.
 	Has(*v1.Node) bool
 	// Get returns the Node of a name. Like the methods below, it includes foreign Nodes.
 	Get(name string) (*v1.Node, error)
@@ -153,7 +153,7 @@ func (p *Placer) WasFound(node *v1.Node) bool {
 	return id.WasFound()
 }
 
-// AskHome asks a vCenter about a VM if err is an inventory.NotShown.
+// AskHome asks a vCenter whether the VM still exists if err is an inventory.NotShown.
 func (p *Placer) AskHome(err error) {
 	var notShown *inventory.NotShown
 	if errors.As(err, &notShown) {

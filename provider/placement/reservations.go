@@ -24,7 +24,7 @@ type reservation struct {
 // reservations requires the lock of memories.
 type reservations struct {
 	memories Memories
-	// index may contain forgotten Nodes.
+	// index contains the Nodes with reservations, and may contain deleted Nodes.
 	index map[types.UID]bool
 }
 
@@ -32,7 +32,7 @@ type reservations struct {
 // lock since its first lookup, so a competing Node finds them.
 func (r *reservations) add(node *v1.Node, vm inventory.UUID, addresses []v1.NodeAddress) {
 	if vm == (inventory.UUID{}) {
-		// The informer may not have the initialized Node yet.
+		// Keep the VM: the informer may not have the initialized Node yet.
 		vm = r.get(node.UID).vm
 	}
 	given := reservation{node: node.Name, vm: vm, madeAt: time.Now()}
@@ -53,7 +53,7 @@ func (r *reservations) get(node types.UID) reservation {
 	return reservation{}
 }
 
-// memory also removes a forgotten Node from the index.
+// memory also removes a deleted Node from the index.
 func (r *reservations) memory(node types.UID) *Memory {
 	if !r.index[node] {
 		return nil
@@ -65,7 +65,7 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// holderOf returns the name of another Node, or "".
+// holderOf returns the name of another Node that has reserved an address, or "".
 func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
 	for uid := range r.index {

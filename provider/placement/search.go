@@ -27,7 +27,7 @@ const (
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
 	// outsideTimeout and outsideLasts are for searches outside the configured datacenters. Their results are valid for
-	// longer, because the rate limiter may delay the Event.
+	// longer, because the rate limiter may delay the Event about them.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
@@ -58,7 +58,7 @@ type SearchedFleet interface {
 
 type confirmer struct {
 	fleet SearchedFleet
-	// queues are by wanted.outside, so that other searches delay no deletion.
+	// queues are by wanted.outside, so that searches for Events delay no deletion.
 	queues map[bool]workqueue.TypedInterface[wanted]
 
 	// The lock of memories also guards lastErr.
@@ -82,7 +82,7 @@ func (w wanted) slot(k *Memory) **search {
 
 type search struct {
 	id inventory.Identity
-	// done is the end of the last run, or zero. err is the reason why it confirms nothing.
+	// done is the end of the last run, or zero. err is the reason why that run confirmed no absence.
 	done       time.Time
 	err        error
 	generation uint64

@@ -231,7 +231,7 @@ func (p *Plan) limitDue(end time.Time) {
 	}
 }
 
-// completesPair reports whether the write leaves the Node with the region and zone of its placement.
+// completesPair reports whether the plan leaves the Node with the region and zone of its placement.
 func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
 		if IsLevel(u.Label) {
@@ -250,7 +250,7 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 }
 
 // differences returns how the topology labels of a Node differ from a placement. A removable label
-// without a value differs only if vzones wrote it.
+// without a value in the placement differs only if vzones wrote it.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -342,8 +342,8 @@ func (p *Policy) Differences(node *v1.Node, decision *placement.Decision) []Diff
 // A Policy decides which labels of running Nodes are written.
 type Policy struct{ *config.Topology }
 
-// IsRemovable reports whether vzones may remove a label. Volumes are bound to region and zone. Other
-// reserved labels stay, because a kubelet could list them in the annotation, but may not remove them itself.
+// IsRemovable reports whether vzones may remove a label. Region and zone stay, since volumes are bound to them.
+// Other reserved labels stay, because a kubelet, which may not remove them, could list them in the annotation.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
 // ownedBy returns the existing labels that vzones wrote to a Node.

@@ -36,8 +36,8 @@ type Problem struct {
 	Unknown bool
 }
 
-// A Tracker decides when Events about one object are due: when a problem has lasted, when it changes,
-// about every hour, and at its end. It is not safe for concurrent use.
+// A Tracker decides when Events about one object are due: when a problem has lasted for some time, when it
+// changes, about every hour, and at its end. It is not safe for concurrent use.
 type Tracker struct {
 	current Problem
 	since   time.Time
@@ -78,7 +78,7 @@ func (t *Tracker) LastRecorded() (p Problem, current bool) {
 }
 
 // End records that there is no problem. If it returns true, the caller emits an Event about the end of the
-// last reported problem, and clears the tracker.
+// last reported problem, and then discards the tracker.
 func (t *Tracker) End() bool {
 	t.current = Problem{}
 	t.since = time.Time{}
@@ -95,12 +95,12 @@ func RepeatAfter(about string) time.Duration {
 
 const (
 	source = "vzones"
-	// mostCorrelated exceeds the Nodes of a cluster.
+	// mostCorrelated exceeds the number of Nodes of a cluster.
 	mostCorrelated = 16384
 )
 
 // Record returns a recorder of Events in a namespace, or "" for cluster-scoped objects, and a function
-// that stops it. It ignores the end of the context, so that the last Events are written.
+// that stops it. The recorder ignores the end of the context, so that the last Events are written.
 func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
