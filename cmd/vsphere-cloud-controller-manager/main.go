@@ -1,5 +1,5 @@
 // Command vsphere-cloud-controller-manager is the cloud controller manager of vzones. Its name follows
-// Kubernetes' convention and is in the incumbent's manifests.
+// Kubernetes' convention and is in the vSphere CPI's manifests.
 package main
 
 import (

@@ -26,10 +26,8 @@ func Nearest(unknown string, known []string) string {
 	return best
 }
 
-// tolerance allows more typos in a longer key.
 func tolerance(key string) int { return min(max(1, len(key)/3), 3) }
 
-// abbreviates reports whether either key is a prefix of the other.
 func abbreviates(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }

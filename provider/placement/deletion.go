@@ -138,7 +138,7 @@ type Checker struct {
 	confirmer confirmer
 }
 
-// NewChecker returns a Checker. Its Run confirms absences.
+// NewChecker returns a Checker.
 func NewChecker(fleet SearchedFleet, placer *Placer) *Checker {
 	searches := map[bool]workqueue.TypedInterface[wanted]{false: workqueue.NewTyped[wanted](), true: workqueue.NewTyped[wanted]()}
 	return &Checker{fleet: fleet, placer: placer, confirmer: confirmer{fleet: fleet, memories: placer.memories, queues: searches}}

@@ -15,7 +15,6 @@ func instanceType(m *inventory.VM) string {
 	return formatInstanceType(m, cmp.Or(guestOSes[m.GuestID], unknownOS))
 }
 
-// knownInstanceType is empty if the VM's configuration is incomplete.
 func knownInstanceType(m *inventory.VM) string {
 	if m.CPUs <= 0 || m.MemoryMB <= 0 || m.GuestID == "" {
 		return ""

@@ -137,7 +137,6 @@ func (c *confirmer) currentSearch(w wanted) *search {
 	return *w.slot(k)
 }
 
-// run returns when the context is done and no search is running.
 func (c *confirmer) run(ctx context.Context, ended func(types.UID)) {
 	defer context.AfterFunc(ctx, func() { c.queues[false].ShutDown(); c.queues[true].ShutDown() })()
 	var workers sync.WaitGroup

@@ -220,7 +220,6 @@ func beganAt(d Difference, previous []Timed, now time.Time) time.Time {
 	return now
 }
 
-// isSame ignores Source and Uncertain.
 func (d Difference) isSame(other Difference) bool {
 	return d.Label == other.Label && d.Have == other.Have && d.Want == other.Want
 }
@@ -304,7 +303,6 @@ func (p *Plan) write(action Action, d Difference) {
 	}
 }
 
-// update removes no reserved label.
 func (p *Plan) update(d Difference) {
 	switch {
 	case d.Want != "":

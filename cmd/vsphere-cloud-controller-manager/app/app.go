@@ -109,8 +109,8 @@ func (a *App) fail(err error) {
 	a.cancel()
 }
 
-// Stop stops everything that Run started, within stopTimeout. A caller that exits the process calls it
-// first. The Lease is released once no write is in flight and no session is left.
+// Stop stops everything that Run started, within stopTimeout. Call it before exiting the process. The Lease
+// is released once no write is in flight and no session is left.
 func (a *App) Stop(ctx context.Context) {
 	a.stop.Do(func() {
 		a.cancel()

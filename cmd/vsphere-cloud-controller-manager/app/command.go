@@ -112,7 +112,7 @@ func setFlagDefaults(cmd *cobra.Command) {
 	}
 }
 
-// printVersion handles --version. Only --version=raw prints the framework's line, which presents it as a
+// printVersion handles --version. Only --version=raw prints the framework's line, which presents vzones as a
 // version of Kubernetes.
 func printVersion(cmd *cobra.Command) (printed bool, err error) {
 	if f := cmd.Flags().Lookup("version"); f == nil || f.Value.String() != "true" {

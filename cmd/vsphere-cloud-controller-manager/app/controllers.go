@@ -22,7 +22,7 @@ const topologyController = "topology-controller"
 
 func aliases() map[string]string { return names.CCMControllerAliases() }
 
-// controllers returns the controllers by name. Manifests of the incumbent also list the controllers for
+// controllers returns the controllers by name. Manifests of the vSphere CPI also list the controllers for
 // load balancers and routes, so their names stay valid.
 func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFuncConstructor {
 	defaults := app.DefaultInitFuncConstructors

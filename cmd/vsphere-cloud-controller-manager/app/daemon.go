@@ -109,12 +109,11 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 		a.fence.Lower()
 		a.fail(election.ErrLost)
 	})
-	// The framework's own election would keep the Lease.
+	// The framework's own election would keep the Lease on shutdown.
 	generic.LeaderElection.LeaderElect = false
 	return err
 }
 
-// lead waits until this process leads, and reports whether it does.
 func (a *App) lead(ctx context.Context) bool {
 	if a.election != nil {
 		a.election.Run(ctx)

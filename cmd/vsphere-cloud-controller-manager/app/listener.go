@@ -24,7 +24,7 @@ type boundedListener struct {
 	remote *rate.Limiter
 
 	mu sync.Mutex
-	// Oldest first.
+	// The oldest connection is first.
 	open []*boundedConn
 }
 

@@ -56,7 +56,6 @@ func (c contextualGate) Enabled(f featuregate.Feature) bool {
 	return f == logsapi.ContextualLogging || c.FeatureGate.Enabled(f)
 }
 
-// boundLog limits the length of the process's log lines.
 func boundLog(l klog.Logger) {
 	options := []klog.LoggerOption{klog.ContextualLogger(true)}
 	if text, ok := l.GetSink().(textlogger.KlogBufferWriter); ok {
@@ -73,7 +72,6 @@ func boundBuffer(write func([]byte)) func([]byte) {
 	}
 }
 
-// limitLevel reports whether the verbosity was above maxVerbosity.
 func limitLevel(v *logsapi.VerbosityLevel) bool {
 	if *v <= maxVerbosity {
 		return false

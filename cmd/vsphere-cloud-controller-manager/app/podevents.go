@@ -53,7 +53,6 @@ const (
 	reasonVCenterRecovered = "VCenterRecovered"
 )
 
-// problemReasons are in the order in which problems are recorded.
 var problemReasons = []string{reasonVCenterUnreadable, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
 
 const (
@@ -71,8 +70,8 @@ type vcenterEvents struct {
 	record func(eventType, reason, message string)
 
 	trackers map[problemKey]*report.Tracker
-	// addresses are from the previous check. An entry with a new address may be another vCenter, so its
-	// problems start anew.
+	// addresses are from the previous check. A vCenter's entry with a new address may be another vCenter, so
+	// its problems start anew.
 	addresses map[string]string
 }
 

@@ -11,8 +11,8 @@ import (
 	"vzones/vcenter/inventory"
 )
 
-// verboseReadyPath is the path of /readyz?verbose, which needs a permission. system:monitoring allows it,
-// but not system:public-info-viewer.
+// verboseReadyPath is the path of /readyz?verbose, which needs a permission: system:monitoring contains it,
+// system:public-info-viewer does not.
 const verboseReadyPath = "/readyz/verbose"
 
 // A readyHandler serves /readyz: 200 once each vCenter was either read or has failed, or while another
@@ -31,7 +31,7 @@ func (h *readyHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	writePlain(w, code, text+"\n")
 }
 
-// serveVerbose adds each vCenter and a rejected configuration.
+// serveVerbose adds the state of each vCenter, and whether the configuration is rejected.
 func (h *readyHandler) serveVerbose(w http.ResponseWriter, _ *http.Request) {
 	code, text, vcenters := h.status()
 	var b strings.Builder

@@ -30,7 +30,7 @@ type reloader struct {
 	record     func(eventType, reason, message string)
 	counts     reloadCounts
 
-	// current is in force. It is immutable.
+	// current is the configuration in force. It is immutable.
 	current   *config.Config
 	rejection report.Tracker
 }

@@ -53,15 +53,15 @@ func serve(c *appconfig.CompletedConfig, watchdog apihealthz.HealthChecker, read
 }
 
 const (
-	// failuresPerSecond and failuresBurst limit the invalid credentials of all clients that reach the API server.
+	// failuresPerSecond and failuresBurst limit how many invalid credentials of all clients reach the API server.
 	failuresPerSecond = 5
 	failuresBurst     = 100
 	acceptedMax       = 100
 	acceptedFor       = 10 * time.Minute
 )
 
-// limitFailures rejects invalid credentials beyond one per second and client, and failuresPerSecond in total,
-// without a call to the API server or a log line. Credentials that were accepted before are exempt.
+// limitFailures rejects new credentials, without a call to the API server or a log line, after more invalid ones
+// than one per second and client, or failuresPerSecond in total. Credentials that were accepted before are exempt.
 func limitFailures(next authenticator.Request) authenticator.Request {
 	seed := maphash.MakeSeed()
 	total := rate.NewLimiter(failuresPerSecond, failuresBurst)

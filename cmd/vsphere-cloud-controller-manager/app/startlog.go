@@ -16,7 +16,7 @@ import (
 	"vzones/topology"
 )
 
-// logSummary logs the settings. It shows no secret and no user name, since people paste passwords there.
+// logSummary logs the settings. It shows no secret and no user name, since people paste passwords as user names.
 func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControllerManagerConfiguration) {
 	log := klog.FromContext(ctx)
 	t := &a.cfg.Topology
@@ -37,7 +37,6 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName))
 }
 
-// credentialsOf returns the sources in the order of precedence.
 func credentialsOf(v *config.VCenter) (from []string) {
 	if v.Secret != (config.SecretRef{}) {
 		from = append(from, "Secret "+v.Secret.Namespace+"/"+v.Secret.Name)

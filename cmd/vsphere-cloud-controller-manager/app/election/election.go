@@ -79,8 +79,7 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	return lock, events.Shutdown, nil
 }
 
-// New returns an election for Run. It calls end after the election, and lost if the election ends without
-// Release.
+// New returns an election for Run. The election calls end when it is over, and lost if it ends without Release.
 func New(ctx context.Context, lock resourcelock.Interface, end func(), cfg *componentbaseconfig.LeaderElectionConfiguration, watchdog *leaderelection.HealthzAdaptor, lost func()) (*Election, error) {
 	e := &Election{lock: lock, leading: make(chan struct{}), released: make(chan struct{}), ended: make(chan struct{}), end: end}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -139,7 +138,7 @@ func (e *Election) Run(ctx context.Context) {
 	}()
 }
 
-// giveUp removes this process as the holder of the Lease. The elector would also do so after a failed
+// giveUp removes this process as the holder of the Lease. The elector's own release would also follow a failed
 // renewal, when another instance may already lead.
 func (e *Election) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)

@@ -60,7 +60,6 @@ func (o *Observer) LoggedIn(name string, err error) {
 // WatchStarted implements vcenter.Observer.
 func (o *Observer) WatchStarted(name string) { o.watches.WithLabelValues(name).Inc() }
 
-// result returns ok, timeout, canceled (by the daemon), rejected (credentials) or error.
 func result(err error) string {
 	switch {
 	case err == nil:

@@ -60,7 +60,7 @@ type States struct {
 	descs   map[string]*metrics.Desc
 }
 
-// NewStates returns the metrics of vCenters and Nodes. Before leading is closed, it shows only that
+// NewStates returns the metrics of vCenters and Nodes. Before leading is closed, they show only that
 // this instance stands by.
 func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes func() nodes.Stats) *States {
 	s := &States{leading: leading, fleet: fleet, nodes: nodes, descs: map[string]*metrics.Desc{}}
