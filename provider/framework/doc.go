@@ -11,7 +11,7 @@
 //     Node that is not ready every five seconds and logs each error.
 //   - Guard. The framework deletes and patches by name, from a list that may be minutes old. The guard adds
 //     the UID of the Node that the answer was about, and rejects writes without an answer. It also adds
-//     annotations, reserved labels and the condition TopologyReady, so that a joining Node costs three requests.
+//     annotations, reserved labels and TopologyReady, so that a joining Node costs three requests.
 //
 // The package decides nothing about a Node and never writes to a Node on its own.
 package framework

@@ -119,7 +119,7 @@ func (g *Guard) lastAnswers(n *v1.Node) Answers {
 //   - The initializing update is rejected unless its provider ID matches an answer. It also gets labels and
 //     annotations, so that they exist once the taint is gone.
 //   - Every patch gets the UID of the cached Node. A patch of addresses or of the shutdown taint must match
-//     an answer. The patch of a joining Node's addresses also gets the condition.
+//     an answer, which may add the condition.
 //   - Other patches must follow from the cached Node alone: copies of labels from beta keys, and the removal
 //     of the shutdown taint.
 //   - A deletion gets the UID, and is allowed once per answer that the VM does not exist.

@@ -17,6 +17,6 @@
 // several pages, and nothing is published before the last page.
 //
 // After a change of VMs without a Node, polling pauses, so that other tenants do not decide how
-// often the vCenter is polled. Meanwhile the model is behind. A new interest ends the pause, and
-// applies after the next poll. An alarm with its own collector ends it when the VM of a Node changes.
+// often the vCenter is polled. A new interest ends the pause, and applies after the next poll. An alarm
+// with its own collector ends it when the VM of a Node changes.
 package watch

@@ -97,8 +97,8 @@ type Interest struct {
 	uuids map[inventory.UUID]bool
 	// names contains the Nodes without a UUID, by lower-case name.
 	names map[string]string
-	// annotated are the last locations of VMs in Nodes' annotations. A kubelet can write annotations, so
-	// they decide nothing about other Nodes' VMs.
+	// annotated are VMs' last locations in annotations. A kubelet can write these, so they decide nothing
+	// about other Nodes' VMs.
 	annotated []inventory.LastSeen
 	// joining contains the UUIDs of uninitialized Nodes by Identity.VMKey.
 	joining    map[string][]inventory.UUID

@@ -18,7 +18,6 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// maxNodeName is in bytes.
 const maxNodeName = 253
 
 // namesLinger is the delay of stop, so that a Node that registers in a loop causes no repeated

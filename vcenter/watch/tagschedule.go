@@ -32,9 +32,8 @@ type tagObjects struct {
 // A tagSchedule decides which objects' tags are read, and when. The model goroutine owns it; tagLoop
 // shares only its channels.
 type tagSchedule struct {
-	refs  []types.ManagedObjectReference
-	paths map[types.ManagedObjectReference]string
-	// wanted contains at most the latest objects.
+	refs        []types.ManagedObjectReference
+	paths       map[types.ManagedObjectReference]string
 	wanted      chan tagObjects
 	found       chan tagReading
 	tagNames    inventory.TagNames

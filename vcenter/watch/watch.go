@@ -67,7 +67,7 @@ type Watch struct {
 	lastContact, lastProgressLog time.Time
 }
 
-// New returns a watch that continues from memory. It makes no request before Run.
+// New returns a watch that continues from memory.
 func New(s Session, reader TagReader, inbox *Inbox, memory *Memory, opts Options, reporter Reporter) *Watch {
 	about := s.Client().ServiceContent
 	m := model.New(opts.VCenter, about, memory.model)

@@ -28,7 +28,7 @@ const (
 	// thousands; none is a Node's.
 	maxGuestMade   = 64
 	maxAddressText = 64
-	// maxNetworkName is in bytes; vCenter limits the name of a network to 80 characters.
+	// maxNetworkName is in bytes, like maxName.
 	maxNetworkName = 320
 	maxMAC         = 64
 )
