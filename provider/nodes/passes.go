@@ -19,7 +19,7 @@ const (
 	gatherDelay = 100 * time.Millisecond
 	// resyncEvery is the longest time between two passes over all Nodes.
 	resyncEvery = time.Minute
-	// Between two passes there is a pause of timePerNode for each Node, at most observeEvery, so a burst of changes
+	// timePerNode is the pause between two passes for each Node, at most observeEvery in total, so a burst of changes
 	// costs at most a tenth of a CPU. For up to fewNodes Nodes there is no pause.
 	timePerNode  = 100 * time.Microsecond
 	observeEvery = time.Second
