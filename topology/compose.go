@@ -123,8 +123,7 @@ func parsePart(name, label string, labels []string) (Part, error) {
 		quote.Name(name), strings.Join(known, ", "))
 }
 
-// Cycle returns labels that form a cycle, or nil: each is composed of the next, and the last of the
-// first.
+// Cycle returns labels that form a cycle, each composed of the next, or nil.
 func (p Policy) Cycle() []string {
 	for _, label := range p.Labels() {
 		if cycle := p.cycle([]string{label}); cycle != nil {
@@ -157,7 +156,6 @@ func (p *Policy) cycle(labels []string) []string {
 
 type composition struct {
 	*resolution
-	// plain are the decisions before composition.
 	plain            []Decision
 	done, inProgress map[string]bool
 }
@@ -175,7 +173,6 @@ func (r *resolution) compose() {
 	r.sortDecisions()
 }
 
-// label composes one label, after the labels that it uses.
 func (c *composition) label(rule *Rule) {
 	if rule.Value == nil || c.done[rule.Label] {
 		return
@@ -217,7 +214,6 @@ func (c *composition) label(rule *Rule) {
 	}
 }
 
-// take appends a part. By becomes the object of the own source, or else of the first part.
 func (d *Decision) take(part Part, source Decision) {
 	d.Value += source.Value
 	if !part.isSource() {

@@ -148,8 +148,8 @@ func (r *Rule) fate(decider hit) Fate {
 	return FateDecides
 }
 
-// contenders lists the tags of a rule's category. The path with index decides (-1 for none) comes
-// first, so that an object on several paths belongs to it.
+// contenders puts the path with index decides (-1 for none) first, so that an object on several paths
+// belongs to it.
 func (s *search) contenders(rule *Rule, decides int, fate func(pathIndex, i int, o *Object) Fate) []Contender {
 	var found []Contender
 	seen := map[Ref]bool{}

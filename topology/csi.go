@@ -49,7 +49,6 @@ func (r Rule) notSeenByCSI() string {
 		"If the tags can be renamed, rename them to these values, and remove value from the configuration.", composed, r.Category)
 }
 
-// compare records values that the operator may not expect, or that the CSI driver may not find.
 func (r *resolution) compare(v choice, traces []trace) {
 	if v.path.Kind != ComputePath {
 		r.compareWithDriver()
@@ -112,7 +111,6 @@ func (r *resolution) reportUnread() {
 	}
 }
 
-// compareWithDriver compares decisions off the compute path with the CSI driver's walk on it.
 func (r *resolution) compareWithDriver() {
 	rules := r.policy.Rules
 	p := r.path(ComputePath)
@@ -145,9 +143,8 @@ func (r *resolution) compareWithDriver() {
 
 type disagreement struct {
 	subject, category string
-	// nearest is true for precedence nearest, compute if the CSI driver reads this path.
-	nearest, compute bool
-	trace            trace
+	nearest, compute  bool
+	trace             trace
 }
 
 func (d disagreement) objects() []*Object {
@@ -307,8 +304,7 @@ func (t tagPair) compare(other tagPair) int {
 }
 
 type domain struct {
-	tags map[string]string
-	// deciders has one deciding object for each vCenter.
+	tags     map[string]string
 	deciders map[string]*Object
 }
 
@@ -373,8 +369,6 @@ func (d Decision) tag() (string, bool) {
 	return h.name, h.object != nil && !h.isAmbiguous
 }
 
-// namesInOtherVCenters returns a conflict if a pair is in one vCenter, and another vCenter has tags
-// with both names.
 func (v *volumes) namesInOtherVCenters(pair Pair, d *domain) []Conflict {
 	if len(d.deciders) != 1 {
 		return nil

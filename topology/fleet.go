@@ -71,7 +71,6 @@ func (p Placement) Pair() (Pair, bool) {
 
 // Spanning returns a conflict for each pair in several vCenters.
 func Spanning(placements iter.Seq[Placement]) map[Pair]Conflict {
-	// deciders contains one object per vCenter.
 	deciders := map[Pair][]*Object{}
 	for p := range placements {
 		pair, ok := p.Pair()
@@ -151,7 +150,7 @@ func (p Policy) Unnested(placements iter.Seq[Placement]) map[Value]Conflict {
 	if len(labels) < 2 {
 		return nil
 	}
-	// seen contains, for each inner value, its outer values by the index of their label.
+	// seen contains the outer values by the index of their label.
 	seen := map[Value][]outerValues{}
 	for placed := range placements {
 		for i, label := range labels[1:] {

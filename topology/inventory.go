@@ -102,8 +102,8 @@ func (a ancestors) find(inventory Inventory) (object *Object, absent, unknown st
 	return nil, "", fmt.Sprintf("%q is not an inventory source", string(inventory))
 }
 
-// findAbove returns the nearest object of type kind on the first path that can be read far enough. An
-// object of the type in the parameter without ends the search.
+// findAbove searches the first path that can be read far enough. An object of type without ends the
+// search.
 func (a ancestors) findAbove(kind, without, absent string) (*Object, string, string) {
 	unknown := "nothing above the VM can be read: give the account the role Read-only there"
 	for i := range a {
@@ -128,7 +128,7 @@ func (a ancestors) findAbove(kind, without, absent string) (*Object, string, str
 	return nil, "", unknown
 }
 
-// findPool ignores the default pool of a cluster or host, which has no pool above it.
+// findPool ignores the default pool, which has no pool above it.
 func (a ancestors) findPool() (*Object, string, string) {
 	p := a.path(PoolPath)
 	if len(p.Objects) == 0 || !isPool(p.Objects[0]) {
@@ -145,7 +145,7 @@ func (a ancestors) findPool() (*Object, string, string) {
 
 func isPool(o *Object) bool { return o.Ref.Type == typePool || o.Ref.Type == typeVApp }
 
-// findFolder ignores the default folder of a datacenter, the one right below it.
+// findFolder ignores the default folder, the one right below the datacenter.
 func (a ancestors) findFolder() (*Object, string, string) {
 	p := a.path(FolderPath)
 	if len(p.Objects) < 2 {
@@ -163,7 +163,6 @@ func (a ancestors) findFolder() (*Object, string, string) {
 	return p.Objects[1], "", ""
 }
 
-// decideByMembership decides a rule by the DRS host group or vSAN fault domain of the VM's host.
 func (r *resolution) decideByMembership(rule *Rule) {
 	host, cluster, absent, unknown := r.hostAndCluster()
 	var names []string
@@ -233,8 +232,7 @@ func (a ancestors) hostAndCluster() (host, cluster *Object, absent, unknown stri
 	return host, p.Objects[1], "", ""
 }
 
-// memberships returns the host's groups or fault domain that match the rule. The error is ErrUnknown,
-// and also ErrNotRead before the first read.
+// memberships returns ErrUnknown, and also ErrNotRead before the first read.
 func memberships(rule *Rule, host, cluster *Object) ([]string, error) {
 	membership := host.FaultDomain
 	subject := "the vSAN fault domain of " + host.String()
@@ -272,7 +270,6 @@ func notInGroup(rule *Rule, host *Object) string {
 	return fmt.Sprintf("%s is in no DRS host group that matches %q (%s): add it to one", host, rule.HostGroup, groups)
 }
 
-// fits reports whether a name matches a pattern in which * stands for any characters or none.
 func fits(pattern, name string) bool {
 	first, rest, several := strings.Cut(pattern, "*")
 	if !several {

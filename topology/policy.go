@@ -95,7 +95,7 @@ func (p *Policy) composes() bool {
 	return slices.ContainsFunc(p.Rules, matches) || slices.ContainsFunc(p.Levels, matches)
 }
 
-// IsRequired reports whether a VM without a value for the label has no placement.
+// IsRequired reports whether a rule of the label is Required.
 func (p Policy) IsRequired(label string) bool {
 	return p.anyRule(func(r Rule) bool { return r.Label == label && r.Required })
 }

@@ -53,11 +53,9 @@ type walkResult struct {
 	walked     int
 }
 
-// truncated reports whether more tags might follow where the walk ended.
 func (r walkResult) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
-// walk goes upwards until every category has a value. An invisible category never has a value, so
-// the walk then goes to the root.
+// walk goes upwards until every category has a value.
 func (s *search) walk(p *Path, traces []trace) walkResult {
 	rules := s.policy.Rules
 	clear(traces)
@@ -250,7 +248,6 @@ func (s *search) choose(traces []trace) choice {
 	return v
 }
 
-// qualify records the remaining uncertainty of a deciding path.
 func (s *search) qualify(v *choice, traces []trace) {
 	if lacked := s.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
 		v.unknown = permissionError(lacked, v.skipped)
@@ -274,7 +271,6 @@ func (s *search) seen(traces []trace) (sawAny, sawRequired bool) {
 	return sawAny, sawRequired
 }
 
-// missing returns the error if no path decides, and clears the traces.
 func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.searchedPaths() {

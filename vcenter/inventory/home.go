@@ -33,7 +33,6 @@ func (n *NotShown) Error() string {
 
 func (*NotShown) Unwrap() error { return ErrNotShown }
 
-// A homeState is a home in the table of the package comment.
 type homeState int
 
 const (

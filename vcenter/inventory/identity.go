@@ -125,7 +125,6 @@ func (id Identity) lastPlace() LastSeen {
 // WasFound reports whether the Node has a record, or this process has found the VM.
 func (id Identity) WasFound() bool { return id.lastPlace().VCenter != "" }
 
-// lastVCenterFirst sorts the Node's last vCenter first for messages.
 func (id Identity) lastVCenterFirst(states []State) []State {
 	last := id.lastPlace()
 	if last.VCenter == "" || len(states) < 2 {

@@ -78,7 +78,6 @@ func (s State) isSameVCenter(other State) bool {
 	return s.Address != "" && s.Address == other.Address && !differ
 }
 
-// sharingInstance returns the entries at other addresses that report the instance UUID of s.
 func sharingInstance(states []State, s State) []State {
 	var sharers []State
 	for _, other := range states {

@@ -115,8 +115,7 @@ type State struct {
 	Outdated bool
 	// Cause classifies Err. A postponed login keeps the cause of the failure before it.
 	Cause Cause
-	// Overdue reports whether reading the vCenter neither succeeded nor failed in time. Nodes then get VMs of other
-	// vCenters without it.
+	// Overdue reports whether reading the vCenter neither succeeded nor failed in time.
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login.
 	NextLogin time.Time

@@ -85,7 +85,6 @@ func findByUUID(states []State, id Identity, purpose searchPurpose) (match, erro
 	return match{}, ambiguous(states, id, candidates)
 }
 
-// homeState applies the rules of the package comment for joining Nodes.
 func (l *lookup) homeState() homeState {
 	isKept := l.home.state == homeNotShown || l.home.state == homePerhapsOn && len(l.rivals) > 0
 	if l.id.IsJoining && !isKept {
@@ -175,7 +174,6 @@ func (l *lookup) checkPerhapsRunning(m match) error {
 	return nil
 }
 
-// checkNothingElse returns nil if no other candidates can exist.
 func (l *lookup) checkNothingElse(m match) error {
 	err := whyUncertain(l.states, l.id)
 	if err == nil {

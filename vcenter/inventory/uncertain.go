@@ -67,7 +67,7 @@ func unreadable(s *Snapshot, ids []string) error {
 	return topology.Errorf(ErrUnreadable, "the configuration of %s%s, which may be the VM, cannot be read", strings.Join(names, ", "), suffix)
 }
 
-// whyUncertain returns the reason the Node's VM may exist although no snapshot shows it, nil if there is none.
+// whyUncertain returns the reason the Node's VM may exist although no snapshot shows it.
 func whyUncertain(states []State, id Identity) error {
 	states = id.lastVCenterFirst(states)
 	return join(incompleteIndexes(states), removedVCenter(states, id), unreadableCandidates(states, id), pendingSearches(states, id))
@@ -117,7 +117,6 @@ func stillReading(states []State, id Identity) error {
 	return joinAbbreviated(reasons)
 }
 
-// notAllRead is the error for unread vCenters, which may have the VM too.
 func notAllRead(states []State, id Identity) error {
 	states = id.lastVCenterFirst(states)
 	reasons := []error{pendingSearches(states, id)}

@@ -129,7 +129,7 @@ func (e *Endpoint) openSession(ctx context.Context, name string, call func(conte
 	return &unansweredError{err, errors.Is(err, context.DeadlineExceeded) || time.Since(began) >= e.timeout}
 }
 
-// exchangeCredentials makes a call that sends credentials and opens no session in the vCenter.
+// exchangeCredentials opens no session in the vCenter.
 func (e *Endpoint) exchangeCredentials(ctx context.Context, name string, call func(context.Context) error) error {
 	sent, err := e.sendCredentials(ctx, name, call)
 	if sent && errors.Is(err, context.DeadlineExceeded) {
@@ -138,7 +138,6 @@ func (e *Endpoint) exchangeCredentials(ctx context.Context, name string, call fu
 	return err
 }
 
-// sendCredentials reports whether the credentials were sent.
 func (e *Endpoint) sendCredentials(ctx context.Context, name string, call func(context.Context) error) (bool, error) {
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})

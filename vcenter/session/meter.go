@@ -132,7 +132,6 @@ func (m *xmlMeter) step(c byte) {
 	m.last = c
 }
 
-// open handles the byte after "<".
 func (m *xmlMeter) open(c byte) {
 	switch c {
 	case '/':

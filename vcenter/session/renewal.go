@@ -24,7 +24,6 @@ func (r *renewal) reset() {
 	r.replacements = 0
 }
 
-// due records a useless answer and reports whether to replace the session.
 func (r *renewal) due(limits *LoginLimits, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -141,7 +141,6 @@ func (t *LoginThrottle) begin(l login, now time.Time) error {
 	return t.accounts.begin(now, t, accountOf(l))
 }
 
-// beginQueued waits for pending logins if LoginLimits.Queue is set.
 func (t *LoginThrottle) beginQueued(ctx context.Context, l login, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -173,7 +172,6 @@ func (t *LoginThrottle) check(api loginAPI, creds credentials.Credentials, now t
 	return t.accounts.check(now, t)
 }
 
-// end returns err, as a *postponedError if the next attempt is delayed.
 func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,7 +268,7 @@ func (f *failure) asError(isFromAttempt bool) *postponedError {
 	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, isFromAttempt: isFromAttempt}
 }
 
-// delayAfter returns the delay after n failures. Jitter keeps many clusters from logging in at the same time.
+// delayAfter adds jitter, which keeps many clusters from logging in at the same time.
 func delayAfter(n int, minDelay, maxDelay time.Duration) time.Duration {
 	backoff := wait.Backoff{Duration: minDelay, Factor: 2, Jitter: 0.2, Steps: n, Cap: max(minDelay, maxDelay*5/6)}
 	var delay time.Duration
