@@ -152,7 +152,6 @@ func (s *side) byConfiguration(provided netip.Addr) {
 	s.take(onNetwork[0], Reason{Rule: Network})
 }
 
-// unmet returns a claimed address that the configuration selects if nothing was chosen.
 func (s *side) unmet() *Result {
 	for _, v := range s.claimed {
 		if _, isSelected := containingSubnet(s.subnets, v.Address); s.chosen == nil && (isSelected || s.onNetwork(v)) {

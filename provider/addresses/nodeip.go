@@ -11,8 +11,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// leaveOut drops the addresses that the framework would drop: if an address of a type is in --node-ip, the
-// framework writes no other address of that type.
+// leaveOut drops what the framework would drop: the other addresses of a type with an address in --node-ip.
 func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 	isProvided := func(a v1.NodeAddress) bool {
 		ip, ok := parse(a.Address)

@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// provided parses the annotation of --node-ip, which contains at most two addresses.
 func provided(annotation string) []netip.Addr {
 	parts := strings.SplitN(annotation, ",", 3)
 	if len(parts) > 2 {

@@ -140,7 +140,7 @@ type Input struct {
 	Provided string
 	// Current are the addresses of an initialized Node.
 	Current []v1.NodeAddress
-	// Former are addresses that the VM stopped reporting. The Node gets them back once they are reported again.
+	// Former are addresses that the VM stopped reporting.
 	Former []v1.NodeAddress
 	// Claims are other Nodes' claims to the addresses in Candidates().
 	Claims map[netip.Addr]Claim
@@ -148,13 +148,13 @@ type Input struct {
 
 // Selection is the result of a choice.
 type Selection struct {
-	// Addresses are empty after an error. A family may have only an internal IP or only an external IP.
+	// Addresses are empty after an error.
 	Addresses []v1.NodeAddress
 	// OmittedErr reports addresses that the framework would drop because of --node-ip, or is nil.
 	OmittedErr error
 	// Results are in order of precedence and include dropped addresses.
 	Results []Result
-	// UnreportedFamilies are the families without a reported address, for example while the VM boots.
+	// UnreportedFamilies are the families without a reported address.
 	UnreportedFamilies []string
 }
 

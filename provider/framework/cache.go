@@ -19,7 +19,6 @@ import (
 )
 
 // A Cache is a Node informer that can call the framework's handlers for an unchanged Node, see Announce.
-// Its Lister hides foreign Nodes: those of other providers or excluded by nodes.selector.
 type Cache struct {
 	coreinformers.NodeInformer
 	// shared and lister would be created by NodeInformer at each call.
@@ -195,7 +194,6 @@ func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventH
 }
 
 const (
-	// addressIndex contains the addresses that Nodes claim.
 	addressIndex = "vzones/address"
 	// vmIndex contains a Node's UUID in each byte order, or NameKey if it has no UUID.
 	vmIndex = "vzones/vm"

@@ -1,12 +1,12 @@
-// Package framework contains everything between vzones and k8s.io/cloud-provider, whose controllers read
-// Nodes, ask the provider about them, and write them by name. Each part works around their behavior:
+// Package framework contains everything between vzones and k8s.io/cloud-provider. Each part works around the
+// behavior of its controllers:
 //
 //   - Cache. The framework processes a Node when its informer reports a change, and retries an error at
 //     intervals that grow to 15 minutes. An uninitialized Node usually depends on a vCenter's answer, which
 //     changes no Node. Announce therefore calls the handlers once a Node can be initialized. Earlier
 //     changes are held back, because each would log an error.
-//   - The cache's lister hides Nodes of other providers and Nodes excluded by nodes.selector. The framework
-//     copies labels and removes its shutdown taint on every listed Node.
+//   - The cache's lister hides foreign Nodes: other providers' and those excluded by nodes.selector. The
+//     framework copies labels and removes its shutdown taint on every listed Node.
 //   - LifecycleInformer omits Nodes that are not ready and have no answer yet. The framework asks about each
 //     Node that is not ready every five seconds and logs each error.
 //   - Guard. The framework deletes and patches by name, from a list that may be minutes old. The guard adds

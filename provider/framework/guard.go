@@ -39,8 +39,7 @@ type AnswerStore interface {
 
 // Answers are the last answers about a Node.
 type Answers struct {
-	// metadata contains the last answers to the worker that initializes Nodes and to the loop that updates
-	// addresses, the newer one first.
+	// metadata contains the answers to the initializing worker and to the address loop, the newer one first.
 	metadata [2]metadataAnswer
 	// Rejected means that the Node could not be initialized. The framework asks again only after a change or
 	// Announce, whose caller resets Rejected.
@@ -243,7 +242,6 @@ func (g *Guard) complete(name string, patch []byte, subresources []string) ([]by
 	return json.Marshal(fields)
 }
 
-// betaKeys maps labels to the keys that the framework copies them from.
 var betaKeys = map[string]string{
 	v1.LabelTopologyZone:       v1.LabelFailureDomainBetaZone,
 	v1.LabelTopologyRegion:     v1.LabelFailureDomainBetaRegion,

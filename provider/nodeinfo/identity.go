@@ -1,5 +1,4 @@
-// Package nodeinfo reads facts from a Node object. It owns the format of provider IDs and our keys. All its
-// functions are pure.
+// Package nodeinfo reads facts from a Node object. All its functions are pure.
 package nodeinfo
 
 import (
@@ -87,8 +86,7 @@ func TaintCommand(node, change string) string {
 // ErrContradiction means that a Node's provider ID and system UUID belong to two VMs.
 var ErrContradiction = errors.New("the provider ID belongs to a different VM")
 
-// Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders, as
-// after a VM was rebuilt under an old name.
+// Contradiction returns an error if a Node's provider ID and system UUID differ in both byte orders.
 func Contradiction(node *v1.Node) error {
 	id, err := ParseProviderID(node.Spec.ProviderID)
 	if err != nil {

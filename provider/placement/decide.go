@@ -170,9 +170,8 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// changesAddresses returns false if VMware Tools report no addresses, for example while the VM boots or if the
-// report has too many interfaces. It also does so if the Node has no provider ID, because then the kubelet
-// writes the addresses.
+// changesAddresses returns false if VMware Tools report no addresses, or if the Node has no provider ID,
+// because then the kubelet writes the addresses.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
@@ -269,7 +268,6 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
 }
 
-// tagNamesPredate reports whether a required tag name was last read before t.
 func (d *Decision) tagNamesPredate(t time.Time) bool {
 	names := &d.vcenterState.TagNames
 	categories := d.Topology.Policy.Categories()

@@ -112,7 +112,7 @@ func (q *deletion) isEnabled() error {
 	return nil
 }
 
-// whyKept returns an error for the first condition that does not hold, or nil. NotReady is considered last.
+// whyKept returns the error of the first failed condition, or nil. NotReady is considered last.
 func (q *deletion) whyKept() (last error) {
 	for _, c := range conditions {
 		err := c.check(q)
@@ -153,14 +153,11 @@ func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 	return c.confirmer.ask(node, true, id, true)
 }
 
-// CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires:
-//   - The Node has a provider ID.
-//   - The Node's annotation or this process records where vzones found the VM.
-//   - The index of every vCenter is complete and does not contain the VM.
-//   - A direct search of every vCenter after that did not find the VM.
+// CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires the
+// conditions Absent, FoundBefore and Searched.
 //
 // It is true if the VM exists or the Node is another provider's. Anything else is an error, even an absence
-// while nodes.skipDeletion is set. CheckExists does not wait for a search, since the framework asks often.
+// while nodes.skipDeletion is set. CheckExists does not wait for a search.
 func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) {
 	q, absent, err := c.decide(node, true)
 	switch {
@@ -252,7 +249,7 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 // ReasonNotDeleted is the reason of the Event about a Node that is kept.
 const ReasonNotDeleted = "NodeDeletionBlocked"
 
-// keepReasons are matched in order. The last entry covers every other error.
+// keepReasons are matched in order.
 var keepReasons = []struct {
 	err  error
 	name string

@@ -25,7 +25,6 @@ func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
 
-// elder returns the Node that takes precedence for an address, or nil.
 func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, error) {
 	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil

@@ -38,7 +38,7 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, e
 	return loc, err
 }
 
-// lookUp finds a Node's VM and remembers nothing, so it is also used for the other Nodes of a decision.
+// lookUp finds a Node's VM and remembers nothing.
 func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {

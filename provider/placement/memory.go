@@ -39,8 +39,8 @@ type Memory struct {
 	reserved reservation
 	names    nameWait
 	placed   placed
-	// absence is the search that confirms that the VM is absent. The field outside is the search for the VM
-	// in other datacenters than the configured ones.
+	// absence is the search that confirms that the VM is absent, outside is the search outside the
+	// configured datacenters.
 	absence *search
 	outside *search
 }

@@ -47,9 +47,8 @@ type placed struct {
 	err       error
 }
 
-// place returns a Node's placement, which is cached: a VM that changes gets a new pointer. The conflicts
-// include categories that no vCenter shows to the account, and categories and labels that the Node's CSI
-// driver does not see. The caller holds the lock.
+// place returns a Node's placement, which is cached: a VM that changes gets a new pointer. The caller holds
+// the lock.
 func (p *Placer) place(node *v1.Node, rules *topology.Policy, states []inventory.State, m *inventory.VM) (topology.Placement, error) {
 	p.basis.update(states)
 	k := p.memories.Memory(node)

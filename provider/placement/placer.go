@@ -1,5 +1,4 @@
-// Package placement decides about one Node: its VM, place, addresses, labels and deletion. It writes to no
-// Node and deletes none.
+// Package placement decides about one Node: its VM, place, addresses, labels and deletion. It writes to no Node.
 package placement
 
 import (

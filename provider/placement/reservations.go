@@ -65,7 +65,6 @@ func (r *reservations) memory(node types.UID) *Memory {
 	return k
 }
 
-// holderOf returns the name of another Node that has reserved an address, or "".
 func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	now := time.Now()
 	for uid := range r.index {

@@ -23,11 +23,11 @@ const (
 	searchesPerSecond = 10
 	searchTimeout     = time.Minute
 	// confirmationLasts limits the age of a search when a Node is deleted. The framework checks an absent VM
-	// every five seconds, and its first check after repeatAfter starts the next search.
+	// every five seconds.
 	confirmationLasts = 15 * time.Second
 	repeatAfter       = 10 * time.Second
-	// outsideTimeout and outsideLasts are for searches outside the configured datacenters. Their results are valid for
-	// longer, because the rate limiter may delay the Event about them.
+	// outsideTimeout and outsideLasts are for searches outside the configured datacenters. Their results are
+	// valid for longer, because their Events are rate-limited.
 	outsideTimeout = 10 * time.Second
 	outsideLasts   = 5 * time.Minute
 )
@@ -82,7 +82,7 @@ func (w wanted) slot(k *Memory) **search {
 
 type search struct {
 	id inventory.Identity
-	// done is the end of the last run, or zero. err is the reason why that run confirmed no absence.
+	// done is the end of the last run, or zero. err is why that run confirmed no absence.
 	done       time.Time
 	err        error
 	generation uint64

@@ -52,7 +52,7 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 // ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Other types are kept.
 const ourTypes = "vsphere-vm."
 
-// planType plans the instance type. It never taints the Node.
+// planType never taints the Node.
 func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
 	d, differs := compareType(node, decision)
 	switch {

@@ -248,8 +248,7 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 	})
 }
 
-// differences returns how the topology labels of a Node differ from a placement. A removable label
-// without a value in the placement differs only if vzones wrote it.
+// differences omits a removable label without a value in the placement unless vzones wrote it.
 func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []string) (all []Difference) {
 	for _, label := range p.Policy.Labels() {
 		d := Difference{Label: label}
@@ -344,7 +343,6 @@ type Policy struct{ *config.Topology }
 // Other reserved labels stay, because a kubelet, which may not remove them, could list them in the annotation.
 func IsRemovable(label string) bool { return topology.ReservedDomain(label) == "" }
 
-// ownedBy returns the existing labels that vzones wrote to a Node.
 func ownedBy(node *v1.Node) []string {
 	var owned []string
 	for key := range strings.SplitSeq(node.Annotations[nodeinfo.KeyLabels], ",") {
@@ -356,8 +354,7 @@ func ownedBy(node *v1.Node) []string {
 	return slices.Compact(owned)
 }
 
-// OwnedAnnotation returns the annotation nodeinfo.KeyLabels for a Node to which vzones now writes the given
-// labels.
+// OwnedAnnotation returns the annotation nodeinfo.KeyLabels after a write of the given labels.
 func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 	p := Plan{Owned: ownedBy(node)}
 	for label, value := range given {

@@ -33,7 +33,7 @@ const (
 	Foreign = "unmanaged"
 )
 
-// errorOutcomes are compared with an error in order. The last entry covers every other error.
+// errorOutcomes are matched in order. The last entry covers every other error.
 var errorOutcomes = []Outcome{
 	{nodeinfo.ErrContradiction, "provider_id_mismatch", "ProviderIDMismatch", ""},
 	{placement.ErrShared, "vm_shared", "VMShared", ""},

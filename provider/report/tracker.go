@@ -85,8 +85,7 @@ func (t *Tracker) End() bool {
 	return !t.lastAt.IsZero()
 }
 
-// RepeatAfter returns the interval of Events about a lasting problem. It varies, so that the Events about
-// thousands of Nodes are spread.
+// RepeatAfter returns the interval of Events about a lasting problem. It varies to spread the Events.
 func RepeatAfter(about string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(about))
