@@ -42,7 +42,7 @@ type Fleet interface {
 	placement.SearchedFleet
 }
 
-// Provider is the cloud provider "vsphere". Initialize and SetInformers precede all other methods.
+// Provider is the cloud provider "vsphere". SetInformers precedes the methods of cloudprovider.InstancesV2.
 type Provider struct {
 	store              *nodes.Store
 	placer             *placement.Placer

@@ -60,7 +60,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	// Read Rejected after Join, so that a rejection based on data older than Join's leads to a new announcement.
+	// Read Rejected after Join: a rejection until then may be based on older data, and needs a new announcement.
 	if r.answers.Rejected {
 		r.answers.Rejected = false
 		r.metadata = nil

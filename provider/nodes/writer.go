@@ -25,7 +25,7 @@ const (
 	busyDelay        = time.Second
 	// conflictDelay does not grow, because then a frequent writer of the Node would starve us.
 	conflictDelay = 200 * time.Millisecond
-	// repeatDelay is the wait before an equal patch, in which the informer usually shows the result of the first.
+	// repeatDelay is the wait before an equal patch. By then, the informer usually shows the first result.
 	repeatDelay = 30 * time.Second
 )
 

@@ -28,8 +28,8 @@ type subject struct {
 	standIn bool
 }
 
-// follow sets node, and returns the VMs to read first: the Node's VM, and the VMs of Nodes with the same
-// reference.
+// follow sets node, and returns the VMs to read first: those of the Node and of Nodes with the same UUID
+// or name.
 func (s *subject) follow(w *world.World) []inventory.Identity {
 	if i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name }); i >= 0 {
 		s.node = w.Nodes[i]

@@ -9,7 +9,7 @@ import (
 
 // SurveyQuery selects what to read. The zero value reads the objects without tags.
 type SurveyQuery struct {
-	// Categories are the names of tag categories. Tags are read only if there are any.
+	// Categories are the names of tag categories. If empty, no tags are read.
 	Categories []string
 	// VMs are the IDs of VMs whose settings are read, by vCenter.
 	VMs map[string][]string
