@@ -11,7 +11,7 @@ import (
 )
 
 // learn reads new tags, then categories, since only tags in relevant categories are refreshed. Last, it
-// verifies gone tags.
+// checks which gone tags are unreadable.
 func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]map[string]bool, q *Query) (refreshErr, err error) {
 	read := func(n *names, ids map[string]bool, age time.Duration, what string) {
 		if err != nil {

@@ -51,7 +51,7 @@ func (f *feed) next(ctx context.Context, maxWait time.Duration) (*types.UpdateSe
 			f.pageSize /= 10
 			continue
 		}
-		// The session owns the collector, so it is lost, too.
+		// A collector exists as long as its session.
 		if err != nil && faults.Gone(err) {
 			err = &faults.SessionLostError{Err: err}
 		}
@@ -79,9 +79,9 @@ type poller struct {
 	joining atomic.Bool
 }
 
-// run limits the rate of polls: other tenants decide how often the vCenter changes, and a server may
-// not block a poll. After a change of VMs without a Node it pauses for pollTime, so that such changes
-// cause no more polls than an idle vCenter.
+// run limits the rate of polls: other tenants decide how often the vCenter changes, and not every server
+// blocks polls. After a change of VMs without a Node it pauses for pollTime, so that such changes cause
+// no more polls than an idle vCenter.
 func (p *poller) run(ctx context.Context) error {
 	pace := rate.NewLimiter(rate.Every(time.Second), pollBurst)
 	urgent := true

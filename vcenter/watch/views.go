@@ -54,8 +54,8 @@ func (v *views) newDetailCollector(ctx context.Context, list types.ManagedObject
 	return collector, err
 }
 
-// concernsNodes reports whether a page has more than index entries and names. It is safe for
-// concurrent use once all filters but those of names exist.
+// concernsNodes reports whether a page contains details or datacenters. It is safe for concurrent use
+// once their filters exist.
 func (v *views) concernsNodes(page *types.UpdateSet) bool {
 	return slices.ContainsFunc(page.FilterSet, func(f types.PropertyFilterUpdate) bool {
 		return v.details[f.Filter] || v.datacenters[f.Filter]

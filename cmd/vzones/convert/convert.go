@@ -138,7 +138,7 @@ func (l loaded) withoutCredentials() *contents {
 	s.levels = nil
 	for _, label := range l.labels() {
 		r := label.section.Clone()
-		// Region and zone are required by default.
+		// Short region and zone rules are required by default.
 		if r.IsShort = label.isBuiltIn(); !r.IsShort {
 			r.Put("label", label.key)
 			r.Put("nested", label.nested)

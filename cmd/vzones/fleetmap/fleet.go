@@ -18,7 +18,7 @@ type fleet struct {
 	VCenters []*vcenter // VCenters are in the order of the configuration.
 	hosts    []*host
 	nodes    []*node
-	// Foreign is the number of Nodes that vzones does not manage. HasNodes reports whether there is a
+	// Foreign is the number of Nodes that vzones does not manage. HasNodes is false without a Kubernetes
 	// cluster.
 	Foreign  int
 	HasNodes bool
