@@ -86,7 +86,7 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	c.tags.forget(c.neededTags(), now, NameLifetime)
 	c.categories.forget(used, now, maxNameLifetime)
 	a := Attachments{
-		Absent: absent, NamesRead: c.named(l, used, &q), RefreshErr: quote.Errors(2, refreshErr, categoriesErr), Incomplete: len(c.objects.queue) > 0,
+		Absent: absent, NamesRead: c.oldestNameRead(l, used, &q), RefreshErr: quote.Errors(2, refreshErr, categoriesErr), Incomplete: len(c.objects.queue) > 0,
 		tags: make(map[Ref][]topology.Tag, len(refs)), errs: c.objects.errs(l, refs),
 	}
 	if len(absent) > 0 {

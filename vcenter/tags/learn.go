@@ -88,8 +88,8 @@ func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[stri
 	return stale
 }
 
-// named returns the time of the oldest read of a relevant name, or now.
-func (c *cache) named(l *listing, used map[string]bool, q *Query) time.Time {
+// oldestNameRead returns the time of the oldest read of a relevant name, or now.
+func (c *cache) oldestNameRead(l *listing, used map[string]bool, q *Query) time.Time {
 	oldest := time.Now()
 	update := func(n *names, ids map[string]bool) {
 		for id := range ids {

@@ -114,7 +114,7 @@ func (a *App) fail(err error) {
 func (a *App) Stop(ctx context.Context) {
 	a.stop.Do(func() {
 		a.cancel()
-		idle := a.fence.Lower()
+		idle := a.fence.Close()
 		done := make(chan error, 1)
 		go func() {
 			err := a.group.Wait()

@@ -106,7 +106,7 @@ func (a *App) prepareElection(ctx context.Context, c *appconfig.CompletedConfig,
 		return err
 	}
 	a.election, err = election.New(ctx, lock, end, &generic.LeaderElection, watchdog, func() {
-		a.fence.Lower()
+		a.fence.Close()
 		a.fail(election.ErrLost)
 	})
 	// The framework's own election would keep the Lease on shutdown.
@@ -124,6 +124,6 @@ func (a *App) lead(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	a.fence.Raise()
+	a.fence.Open()
 	return true
 }

@@ -60,7 +60,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 		return err
 	}
 	defer w.Close()
-	if err := s.find(ctx, w); err != nil {
+	if err := s.readRivals(ctx, w); err != nil {
 		return err
 	}
 	e := explain(ctx, w, s)

@@ -78,9 +78,9 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 	return all
 }
 
-// find reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an
+// readRivals reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an
 // error if name matches nothing.
-func (s *subject) find(ctx context.Context, w *world.World) error {
+func (s *subject) readRivals(ctx context.Context, w *world.World) error {
 	if s.node == nil {
 		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
 	}

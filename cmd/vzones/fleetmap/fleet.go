@@ -165,7 +165,7 @@ func (f *fleet) arrange() {
 		v.Name = quote.Name(v.Name)
 	}
 	slices.SortFunc(f.hosts, func(a, b *host) int {
-		return cmp.Or(rank[a.VCenter]-rank[b.VCenter], strings.Compare(a.VCenter, b.VCenter), nameless(a.Cluster, b.Cluster),
+		return cmp.Or(rank[a.VCenter]-rank[b.VCenter], strings.Compare(a.VCenter, b.VCenter), compareNames(a.Cluster, b.Cluster),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	slices.SortFunc(f.nodes, func(a, b *node) int { return strings.Compare(a.Name, b.Name) })
@@ -185,7 +185,7 @@ func (f *fleet) arrange() {
 			b.Nodes = append(b.Nodes, n)
 		}
 	}
-	byName := func(a, b *box) int { return nameless(a.Name, b.Name) }
+	byName := func(a, b *box) int { return compareNames(a.Name, b.Name) }
 	slices.SortFunc(f.Regions, byName)
 	for _, r := range f.Regions {
 		slices.SortFunc(r.Boxes, byName)
@@ -194,13 +194,13 @@ func (f *fleet) arrange() {
 	walk(f.Regions, func(b *box) { b.Counts = count([]*box{b}) })
 	f.Counts = count(f.Regions)
 	for _, n := range nodesOn[nil] {
-		f.Counts.node(n)
+		f.Counts.addNode(n)
 	}
 	f.note(nodesOn[nil])
 }
 
-// nameless compares names. Empty names sort last.
-func nameless(a, b string) int {
+// compareNames compares names. Empty names sort last.
+func compareNames(a, b string) int {
 	if (a == "") != (b == "") {
 		return cmp.Compare(len(b), len(a))
 	}
@@ -284,13 +284,13 @@ func count(boxes []*box) counts {
 			add(&c.Problems, "problem", b)
 		}
 		for _, n := range b.Nodes {
-			c.node(n)
+			c.addNode(n)
 		}
 	})
 	return c
 }
 
-func (c *counts) node(n *node) {
+func (c *counts) addNode(n *node) {
 	c.Nodes++
 	if n.ControlPlane {
 		c.ControlPlane++

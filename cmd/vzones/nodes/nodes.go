@@ -62,7 +62,7 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return fmt.Errorf("Node %s not found: see kubectl get nodes", quote.Name(name))
 		}
 	}
-	report := &Report{VCenters: reportOf(w), Nodes: []Node{}}
+	report := &Report{VCenters: vcentersOf(w), Nodes: []Node{}}
 	for _, n := range w.Selected() {
 		if len(names) == 0 || slices.Contains(names, n.Name) {
 			report.Nodes = append(report.Nodes, nodeOf(w.Look(n)))

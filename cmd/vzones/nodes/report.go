@@ -86,7 +86,7 @@ const (
 // IsOK reports whether a Node has no problem.
 func (n *Node) IsOK() bool { return slices.Contains([]string{placed, foreign}, n.Status) }
 
-func reportOf(w *world.World) []VCenter {
+func vcentersOf(w *world.World) []VCenter {
 	vcenters := make([]VCenter, len(w.States))
 	for i := range w.States {
 		s := &w.States[i]

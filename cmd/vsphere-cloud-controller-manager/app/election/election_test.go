@@ -256,14 +256,14 @@ func TestFence(t *testing.T) {
 	if _, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	f.Raise()
+	f.Open()
 	if err := write(); err != nil {
 		t.Error(err)
 	}
 	deleted := make(chan error)
 	go func() { deleted <- nodes.Delete(t.Context(), "n", metav1.DeleteOptions{}) }()
 	<-arrived
-	idle := f.Lower()
+	idle := f.Close()
 	if err := write(); !errors.Is(err, ErrFenced) {
 		t.Errorf("after Lower the write ends with %v, want ErrFenced", err)
 	}
@@ -278,8 +278,8 @@ func TestFence(t *testing.T) {
 	}
 	<-idle
 	// No write is in flight, so a second Lower does not wait.
-	<-f.Lower()
-	f.Raise()
+	<-f.Close()
+	f.Open()
 	if err := write(); !errors.Is(err, ErrFenced) {
 		t.Errorf("after Raise of a lowered fence the write ends with %v, want ErrFenced", err)
 	}

@@ -18,26 +18,26 @@ var ErrFenced = errors.New("this instance does not hold the Lease and must not w
 type Fence struct {
 	mu       sync.Mutex
 	open     bool
-	lowered  bool
+	closed   bool
 	inFlight int
-	// idle is closed once a lowered fence has no write in flight. It is nil before Lower.
+	// idle is closed once a closed fence has no write in flight. It is nil before Close.
 	idle chan struct{}
 }
 
-// Raise opens the fence, unless it was lowered: the Lease may be lost before this process notices that
+// Open opens the fence, unless it was closed: the Lease may be lost before this process notices that
 // it leads.
-func (f *Fence) Raise() {
+func (f *Fence) Open() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open = !f.lowered
+	f.open = !f.closed
 }
 
-// Lower closes the fence for good. The channel is closed once no write is in flight.
-func (f *Fence) Lower() (idle <-chan struct{}) {
+// Close closes the fence for good. The channel is closed once no write is in flight.
+func (f *Fence) Close() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = false
-	f.lowered = true
+	f.closed = true
 	if f.idle == nil {
 		f.idle = make(chan struct{})
 		if f.inFlight == 0 {
