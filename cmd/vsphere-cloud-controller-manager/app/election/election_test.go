@@ -231,7 +231,7 @@ func TestLostBeforeTheLeaseExpires(t *testing.T) {
 }
 
 // TestFence: a client of the framework can always read, and write Events, but writes to Nodes only
-// while this process leads. The caller of Lower can wait for a write in flight.
+// while this process leads. The caller of Close can wait for a write in flight.
 func TestFence(t *testing.T) {
 	arrived := make(chan struct{})
 	answer := make(chan struct{})
@@ -251,7 +251,7 @@ func TestFence(t *testing.T) {
 		return err
 	}
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("before Raise the write ends with %v, want ErrFenced", err)
+		t.Errorf("before Open the write ends with %v, want ErrFenced", err)
 	}
 	if _, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil {
 		t.Error(err)
@@ -265,11 +265,11 @@ func TestFence(t *testing.T) {
 	<-arrived
 	idle := f.Close()
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("after Lower the write ends with %v, want ErrFenced", err)
+		t.Errorf("after Close the write ends with %v, want ErrFenced", err)
 	}
 	select {
 	case <-idle:
-		t.Error("Lower reports that no write is in flight during one")
+		t.Error("Close reports that no write is in flight during one")
 	default:
 	}
 	close(answer)
@@ -277,10 +277,10 @@ func TestFence(t *testing.T) {
 		t.Error(err)
 	}
 	<-idle
-	// No write is in flight, so a second Lower does not wait.
+	// No write is in flight, so a second Close does not wait.
 	<-f.Close()
 	f.Open()
 	if err := write(); !errors.Is(err, ErrFenced) {
-		t.Errorf("after Raise of a lowered fence the write ends with %v, want ErrFenced", err)
+		t.Errorf("after Open of a closed fence the write ends with %v, want ErrFenced", err)
 	}
 }
