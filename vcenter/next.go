@@ -15,7 +15,7 @@ const (
 	watchStarted
 	timerFired
 	contextDone
-	// next returns reconfigured until applySpec, and credentialsToCheck until readCredentials.
+	// reconfigured is returned until applySpec, credentialsToCheck until readCredentials.
 	reconfigured
 	credentialsToCheck
 )
