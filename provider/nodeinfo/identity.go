@@ -124,7 +124,7 @@ func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
 		return fmt.Errorf("%w; if the Node is not a vSphere VM, exclude it with nodes.selector and remove the taint: %s", searchErr, TaintCommand(node.Name, "-"))
 	case IsReady(node):
 		return fmt.Errorf("%w; the Node is ready, so its VM runs: give the account access to the VM, or add its vCenter to the configuration", searchErr)
-	case wasFound:
+	case wasFound && node.Spec.ProviderID != "":
 		return fmt.Errorf("%w; unless nodes.skipDeletion is set, vzones deletes the Node once every vCenter confirms that the VM is gone", searchErr)
 	}
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", searchErr)

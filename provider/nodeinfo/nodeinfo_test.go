@@ -281,16 +281,21 @@ func TestWithRemedy(t *testing.T) {
 	absent := topology.Errorf(topology.ErrAbsent, "no VM")
 	ready := v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}
 	for name, c := range map[string]struct {
-		status   v1.NodeStatus
-		wasFound bool
-		want     string
+		status       v1.NodeStatus
+		wasFound     bool
+		noProviderID bool
+		want         string
 	}{
 		"ready":                   {status: ready, want: "the Node is ready"},
 		"ready, found before":     {status: ready, wasFound: true, want: "the Node is ready"},
 		"not ready, found before": {wasFound: true, want: "vzones deletes the Node once"},
-		"not ready, never found":  {want: "if the VM is gone, delete the Node"},
+		"not ready, found before, no provider ID": {wasFound: true, noProviderID: true, want: "if the VM is gone, delete the Node"},
+		"not ready, never found":                  {want: "if the VM is gone, delete the Node"},
 	} {
 		node := &v1.Node{Spec: v1.NodeSpec{ProviderID: "vsphere://42000000-0000-4000-8000-000000000001"}, Status: c.status}
+		if c.noProviderID {
+			node.Spec.ProviderID = ""
+		}
 		if got := WithRemedy(node, c.wasFound, absent).Error(); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want it to contain %q", name, got, c.want)
 		}
