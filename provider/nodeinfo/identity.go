@@ -97,7 +97,7 @@ func Contradiction(node *v1.Node) error {
 		return nil //nolint:nilerr // a Node without a system UUID contradicts nothing
 	}
 	return topology.Errorf(topology.Kinds{topology.ErrUnknown, ErrContradiction}, "the provider ID is %s, and the kubelet reports the system UUID %s: was the VM rebuilt under the name of an old Node? "+
-		"Delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
+		"Drain and delete Node %s and restart its kubelet, which registers it again", quote.Plain(node.Spec.ProviderID), system, node.Name)
 }
 
 // WithContradiction returns a Node's contradiction, or else the error of the search for its VM.

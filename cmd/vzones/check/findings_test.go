@@ -79,34 +79,40 @@ func TestUnplaced(t *testing.T) {
 // A Node may be deleted by hand only if it is not ready and vzones does not delete it.
 func TestDeletionIsAdvised(t *testing.T) {
 	ready := v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}
-	recorded := topology.Ref{VCenter: "east", Type: "VirtualMachine", ID: "vm-1"}
 	for name, c := range map[string]struct {
 		id           string
 		status       v1.NodeStatus
-		recorded     topology.Ref
+		wasFound     bool
+		err          error
 		skipDeletion bool
 		command      string
 	}{
 		"no VM, not ready, never found":          {id: "VZ154", command: "kubectl delete node node-1"},
-		"no VM, not ready, found before":         {id: "VZ154", recorded: recorded},
-		"no VM, not ready, deletion is disabled": {id: "VZ154", recorded: recorded, skipDeletion: true, command: "kubectl delete node node-1"},
+		"no VM, not ready, found before":         {id: "VZ154", wasFound: true},
+		"no VM, not ready, deletion is disabled": {id: "VZ154", wasFound: true, skipDeletion: true, command: "kubectl delete node node-1"},
 		"no VM, ready":                           {id: "VZ154", status: ready},
 		"no VM, ready, deletion is disabled":     {id: "VZ154", status: ready, skipDeletion: true},
+		"a VM that is off, not ready":            {id: "VZ154", err: inventory.ErrPoweredOff},
+		"a hidden VM, not ready":                 {id: "VZ154", wasFound: true, err: inventory.ErrNotShown},
 		"another VM, not ready":                  {id: "VZ151", command: "kubectl delete node node-1"},
 		"another VM, ready":                      {id: "VZ151", status: ready, command: "kubectl drain --ignore-daemonsets node-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := of(topology.Errorf(topology.ErrAbsent, "no VM"))
+			err := c.err
+			if err == nil {
+				err = topology.Errorf(topology.ErrAbsent, "no VM")
+			}
+			f := of(err)
 			f.config.SkipNodeDeletion = c.skipDeletion
 			n := f.nodes[0]
 			n.Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001"
 			n.Node.Status = c.status
-			n.Identity.Recorded = c.recorded
+			n.Place.WasFound = c.wasFound
 			found := (&nodeCheck{f}).unplacedNode(n, c.id)
 			if found.Command != c.command {
 				t.Errorf("got the command %q, want %q", found.Command, c.command)
 			}
-			if found.Command == "" && found.Advice == "" {
+			if found.Command == "" && found.Advice == "" && c.err == nil {
 				t.Error("got neither a command nor advice")
 			}
 		})

@@ -186,7 +186,7 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 			finding.Command = cli.Shell("kubectl", "drain", "--ignore-daemonsets", n.name())
 		}
 	case "VZ154":
-		isDeletedByDaemon := n.Identity.Recorded.ID != "" && n.Node.Spec.ProviderID != "" && !c.config.SkipNodeDeletion
+		isDeletedByDaemon := n.Place.WasFound && n.Node.Spec.ProviderID != "" && !c.config.SkipNodeDeletion
 		mayBeMetal := n.Uninitialized && n.Node.Spec.ProviderID == ""
 		switch {
 		case mayBeMetal:
@@ -194,6 +194,8 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 			finding.Advice = "Give the account access to the VMs, or add their vCenter to the configuration. Exclude Nodes that are not vSphere VMs with nodes.selector, and remove their taint."
 		case isReady:
 			finding.Advice = "Give the account access to the VM, or add its vCenter to the configuration. The Node is ready, so its VM runs: do not delete the Node."
+		case !errors.Is(n.Err, topology.ErrAbsent):
+			// The VM may exist, powered off or invisible to the account. The text contains the remedy.
 		case isDeletedByDaemon:
 			finding.Advice = "vzones deletes the Node itself once every vCenter confirms that its VM is gone; the Event NodeDeletionBlocked names the cause of a delay. If the VM exists, give the account access to it."
 		default:
