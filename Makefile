@@ -105,7 +105,7 @@ release-files: image $(HELM) bin/tools/syft
 demo: ## label the Nodes of a real control plane from three simulated vCenters (DEMO_KEEP=1 keeps them running)
 	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about four minutes on two idle cores")
 	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
-	@$(MAKE) $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
+	@$(MAKE) -s $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
 	@$(BUILD) demo -o bin/demo ./test/demo
 	@exec bin/demo
 
