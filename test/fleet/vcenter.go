@@ -48,8 +48,8 @@ type VCenter struct {
 	inv   *inventory // guarded by world
 }
 
-// templates guards the simulator's templates, which a new instance modifies.
-var templates sync.Mutex
+// Templates guards the simulator's templates, which each new instance in a process modifies.
+var Templates sync.Mutex
 
 var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
 
@@ -88,9 +88,9 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 // simulate sets up the simulator like its NewServer, but without a listener and without
 // process-wide state.
 func (v *VCenter) simulate(version string) {
-	templates.Lock()
+	Templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
-	templates.Unlock()
+	Templates.Unlock()
 	if version != "" {
 		instance.Content.About.Version = version
 		instance.Content.About.ApiVersion = version

@@ -12,6 +12,7 @@ import (
 	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
 
 	"vzones/config"
+	"vzones/test/fleet"
 )
 
 const (
@@ -31,7 +32,10 @@ func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	m.Datastore = 0
 	m.Portgroup = 0
 	t.Cleanup(m.Remove)
-	if err := m.Create(); err != nil {
+	fleet.Templates.Lock()
+	err := m.Create()
+	fleet.Templates.Unlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	m.Service.RegisterEndpoints = true
