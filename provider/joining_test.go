@@ -480,3 +480,22 @@ func TestNamesOfAFailingVCenter(t *testing.T) {
 		t.Errorf("it waits for %v", err)
 	}
 }
+
+// TestAbsentWhileAVCenterIsSilent: a vCenter that has not answered since the Node joined may have its VM.
+func TestAbsentWhileAVCenterIsSilent(t *testing.T) {
+	silent := stateOf("west")
+	silent.LastContact = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC) // before the fake clock starts
+	fleet := &fakeFleet{quiet: true, states: states{silent}}
+	alone(t, fleet, func(c *cluster) {
+		c.pass(time.Minute)
+		c.create(aNode("node-1", withSystemUUID(uuidA)))
+		c.pass(15 * time.Second)
+		c.wantEvents("node-1 VCenterDataUnavailable")
+		fleet.mu.Lock()
+		fleet.answers = true
+		fleet.mu.Unlock()
+		fleet.Probe("west")
+		c.pass(15 * time.Second)
+		c.wantEvents("node-1 VCenterDataUnavailable", "node-1 VMNotFound")
+	})
+}

@@ -170,6 +170,21 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
+// silence returns an error if a vCenter has not answered since the time at which its snapshot lacked the VM of a
+// joining Node: a vCenter that hangs may have a VM that its snapshot lacks.
+func silence(states []inventory.State, since time.Time) error {
+	var reasons []error
+	for _, s := range states {
+		if s.Err == nil && s.LastContact.Before(since) {
+			reasons = append(reasons, fmt.Errorf("vCenter %q has not answered since the Node joined: %w", s.VCenter, ErrQuiet))
+		}
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	return topology.Errorf(topology.ErrUnknown, "%w", quote.Errors(quote.Most, reasons...))
+}
+
 // changesAddresses returns false if VMware Tools report no addresses, or if the Node has no provider ID,
 // because then the kubelet writes the addresses.
 func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
@@ -212,6 +227,13 @@ func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	d := p.decide(node)
 	k := p.memories.Memory(node)
+	if errors.Is(d.Err, topology.ErrAbsent) {
+		if err := silence(d.states, k.firstAbsent()); err != nil {
+			d.fail(err)
+		}
+	} else {
+		k.absentSince = time.Time{}
+	}
 	err := d.Err
 	old := d.tagNamesPredate(time.Now().Add(-p.namesAge))
 	waitsForNames := old && err == nil

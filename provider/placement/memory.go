@@ -38,7 +38,9 @@ type Memory struct {
 	// reserved is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait
-	placed   placed
+	// absentSince is the time since which no snapshot has the VM of the joining Node.
+	absentSince time.Time
+	placed      placed
 	// absence is the search that confirms that the VM is absent, outside is the search outside the
 	// configured datacenters.
 	absence *search
@@ -69,6 +71,13 @@ func (w *nameWait) markRead() {
 	if w.readAt.IsZero() {
 		w.readAt = time.Now()
 	}
+}
+
+func (k *Memory) firstAbsent() time.Time {
+	if k.absentSince.IsZero() {
+		k.absentSince = time.Now()
+	}
+	return k.absentSince
 }
 
 // confirm records which claimed addresses the VM has and lost. An unclear address keeps its state.
