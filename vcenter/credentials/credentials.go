@@ -33,6 +33,8 @@ type Credentials struct {
 
 	// Revision changes with each write of the Secret or the files.
 	Revision string
+	// Source names the Secret, the directory or the configuration that contains the credentials.
+	Source string
 }
 
 // FromAccount returns credentials with a certificate if the user name is PEM, as in the CPI.
@@ -77,7 +79,7 @@ func (c Credentials) KeyPair() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// Equal compares everything but Revision.
+// Equal compares everything but Revision and Source.
 func (c Credentials) Equal(other Credentials) bool {
 	return c.User == other.User && c.Password.Equal(other.Password) &&
 		c.Certificate == other.Certificate && c.Key.Equal(other.Key) &&

@@ -91,6 +91,7 @@ func TestErrorsReadTheSameEachTime(t *testing.T) {
 		"read tcp 10.0.0.1:43210->10.0.0.2:443: read: connection reset by peer": "read tcp 10.0.0.2:443: read: connection reset by peer",
 		"read tcp [fd00::1]:43210->[fd00::2]:443: i/o timeout":                  "read tcp [fd00::2]:443: i/o timeout",
 		"dial tcp 10.0.0.2:443: connect: connection refused":                    "dial tcp 10.0.0.2:443: connect: connection refused",
+		`Post "https://10.0.0.2/sdk": context deadline exceeded`:                "no answer in time",
 	} {
 		if got := (faults.Printable{Err: errors.New(in)}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)

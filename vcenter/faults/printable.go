@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -20,7 +21,7 @@ var (
 const maxSearched = 4 * quote.LongestText
 
 // Printable is an error with a stable text on one line of bounded length. It omits the local port,
-// the URL and the session ID, which is a secret.
+// the URL and the session ID, which is a secret, and names a timeout in plain words.
 type Printable struct{ Err error }
 
 func (p Printable) Error() string {
@@ -29,6 +30,7 @@ func (p Printable) Error() string {
 	text = text[:min(size, maxSearched)]
 	text = request.ReplaceAllString(localPort.ReplaceAllString(text, ""), "")
 	text = sessionObject.ReplaceAllString(text, "of the session")
+	text = strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "no answer in time")
 	text = strings.ReplaceAll(text, "\n", "; ") // From errors.Join.
 	if size <= maxSearched {
 		size = len(text)

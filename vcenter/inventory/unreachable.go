@@ -99,7 +99,7 @@ func (c Cause) Unwrap() error {
 func (c Cause) Advice() string {
 	switch c {
 	case CauseCredentials, CauseRejected, CausePostponed:
-		return "correct the credentials of the vCenter where the daemon reads them"
+		return "correct the credentials"
 	case CauseUntrusted, CausePending:
 		return ""
 	case CauseDenied:

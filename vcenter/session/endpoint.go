@@ -132,7 +132,14 @@ func WithDeadline(ctx context.Context, timeout time.Duration, call func(context.
 	defer cancel()
 	err := call(bounded)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return fmt.Errorf("no answer within %v: %w", timeout, bounded.Err())
+		return timeoutError(timeout)
 	}
 	return err
 }
+
+// A timeoutError is a context.DeadlineExceeded with the time that was waited.
+type timeoutError time.Duration
+
+func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(e)) }
+
+func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }

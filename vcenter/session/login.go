@@ -79,7 +79,11 @@ func (s *Session) logIn(ctx context.Context) (err error) {
 	graceCtx, cancel := withGrace(ctx)
 	defer cancel()
 	if err = s.openSOAP(graceCtx); err != nil {
-		err = fmt.Errorf("logging in to %s as %s: %w", s.soap.URL().Host, s.creds, withoutRequest(err))
+		source := ""
+		if s.creds.Source != "" {
+			source = ", with the credentials of " + s.creds.Source
+		}
+		err = fmt.Errorf("logging in to %s as %s%s: %w", s.soap.URL().Host, s.creds, source, withoutRequest(err))
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func (rejection) Is(target error) bool { return target == ErrRejected }
 
 const (
 	passwordRejected    = rejection("the user name or password is rejected; vCenter also rejects valid credentials while its identity source is down or the account is locked")
-	passwordExpired     = rejection("the account's password has expired: change it in vCenter, then where the daemon reads it")
+	passwordExpired     = rejection("the account's password has expired: change it in vCenter and in the credentials")
 	certificateRejected = rejection("the certificate is rejected: check that its user is in a vCenter group and that this certificate is registered")
 	tokenRejected       = rejection("the token service rejects the certificate: check that it is registered for the user and still valid")
 	ticketRejected      = rejection("vCenter rejects the ticket: check that the session manager is logged in to this vCenter")

@@ -126,6 +126,9 @@ func (c *connectionCheck) whyUnread() (id, reason string) {
 	case inventory.CauseFault, inventory.CauseInternal:
 		return "VZ108", text
 	}
+	if result.Failed == stepAnswer && errors.Is(result.Err, context.DeadlineExceeded) {
+		return "VZ109", "it accepts connections, but: " + result.Err.Error() + through(result)
+	}
 	if result.Failed != stepDone {
 		return stepKinds[result.Failed], strings.TrimSpace(result.Err.Error() + through(result))
 	}

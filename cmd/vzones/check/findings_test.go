@@ -159,6 +159,11 @@ func TestWhyUnread(t *testing.T) {
 			t.Errorf("no step fails, and reading ends with %v: got %s, want %s", err, id, want)
 		}
 	}
+	east.preflight.Failed = stepAnswer
+	east.preflight.Err = topology.Errorf(context.DeadlineExceeded, "no answer within 20s")
+	if id, text := way.whyUnread(); id != "VZ109" {
+		t.Errorf("a vCenter that hangs: got %s with the text %q, want VZ109", id, text)
+	}
 	for step, want := range map[preflightStep]string{
 		stepResolve: "VZ101", stepProxy: "VZ103", stepConnect: "VZ102",
 		stepTLS: "VZ104", stepTrust: "VZ105", stepAnswer: "VZ108",

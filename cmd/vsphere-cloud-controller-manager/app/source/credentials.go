@@ -40,6 +40,7 @@ func (f *CredentialFinder) Find(ctx context.Context, cfg *config.VCenter) (vcent
 			directory = credentials.FromDirectory
 		}
 		c, err := directory(cfg.SecretsDirectory, cfg.Server)
+		c.Source = "the directory " + cfg.SecretsDirectory
 		if !isMissing(err) {
 			return c, err
 		}
@@ -47,6 +48,7 @@ func (f *CredentialFinder) Find(ctx context.Context, cfg *config.VCenter) (vcent
 	}
 	if cfg.User != "" && !cfg.Password.IsEmpty() || len(missing) == 0 {
 		c, err := vcenter.FromFile(ctx, cfg)
+		c.Source = "the configuration"
 		if f.Revision != nil {
 			c.Revision = f.Revision(ctx)
 		}
@@ -65,6 +67,7 @@ func (f *CredentialFinder) fromSecret(ctx context.Context, cfg *config.VCenter) 
 		return vcenter.Credentials{}, fmt.Errorf("the Secret %s/%s: %w", cfg.Secret.Namespace, cfg.Secret.Name, missingError{err})
 	}
 	c.Revision = secret.ResourceVersion
+	c.Source = fmt.Sprintf("Secret %s/%s", cfg.Secret.Namespace, cfg.Secret.Name)
 	return c, nil
 }
 

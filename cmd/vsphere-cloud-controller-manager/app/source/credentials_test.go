@@ -104,10 +104,14 @@ func TestCredentials(t *testing.T) {
 			}
 			r := &CredentialFinder{Secrets: secrets.Once{Client: fake.NewClientset(objects...)}, Revision: func(context.Context) string { return "of the file" }}
 			revision := map[string]string{secretUser: "7", "file-user": "of the file"}
+			source := map[string]string{secretUser: "Secret kube-system/vsphere-credentials", "file-user": "the configuration"}
 			got, err := r.Find(t.Context(), c.cfg)
 			if c.says == nil {
 				if err != nil || got.User != c.user || got.Password.Reveal() != c.password || got.Revision != revision[c.user] {
 					t.Fatalf("Find: user %q, password %q, revision %q, error %v, want user %q, password %q, revision %q", got.User, got.Password.Reveal(), got.Revision, err, c.user, c.password, revision[c.user])
+				}
+				if got.Source != source[c.user] {
+					t.Errorf("Find: source %q, want %q", got.Source, source[c.user])
 				}
 				return
 			}
