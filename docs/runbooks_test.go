@@ -65,7 +65,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 // TestReasonsInRunbooks: an Event that a runbook selects has a reason that the daemon uses.
 func TestReasonsInRunbooks(t *testing.T) {
 	selected := regexp.MustCompile(`\breason=(\w+)`)
-	reasons := slices.Concat(report.EventReasons(), controller.InitializedEventReasons(), []string{"TagsUnreadable", "ConfigurationRejected", "CredentialsMissing"})
+	reasons := slices.Concat(report.EventReasons(), controller.InitializedEventReasons(), []string{"TagPermissionMissing", "ConfigurationRejected", "CredentialsMissing"})
 	for page, text := range runbooks(t) {
 		for _, m := range selected.FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(reasons, m[1]) {

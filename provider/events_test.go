@@ -49,7 +49,6 @@ func failingWith(s inventory.State, says string) inventory.State {
 func TestEventsOfRunningNodes(t *testing.T) {
 	a := newVM(uuidA)
 	for reason, wrong := range map[string]states{
-		"VCenterUnreachable":   {failingWith(stateOf("east", a), "refused"), stateOf("west")},
 		"VMOutsideDatacenters": {outside(a), stateOf("west")},
 		"VMUnreadable":         {unreadable("east", uuidA, time.Time{}), stateOf("west")},
 		"Ambiguous":            {stateOf("east", a), stateOf("west", a)},
@@ -91,6 +90,57 @@ func TestEventsOfRunningNodes(t *testing.T) {
 	}
 }
 
+// TestAReadyNodeOfAFailingVCenter has the condition and no Event, since the daemon's Pod has it. A Node that is not ready
+// has both.
+func TestAReadyNodeOfAFailingVCenter(t *testing.T) {
+	a := newVM(uuidA)
+	alone(t, &fakeFleet{states: states{stateOf("east", a), stateOf("west")}}, func(c *cluster) {
+		defer c.keepLabels()()
+		c.pass(time.Minute)
+		c.fleet.become(failingWith(stateOf("east", a), "refused"), stateOf("west"))
+		c.pass(time.Minute)
+		c.wantEvents()
+		if is := report.ConditionOf(c.node("node-1")); is.Status != v1.ConditionUnknown || is.Reason != "VCenterUnreachable" {
+			t.Errorf("the condition is %+v, want Unknown with the reason VCenterUnreachable", is)
+		}
+		c.fleet.become(stateOf("east", a), stateOf("west"))
+		c.pass(time.Minute)
+		c.wantEvents()
+		c.fleet.become(failingWith(stateOf("east", a), "refused"), stateOf("west"))
+		c.pass(time.Minute)
+		n := c.node("node-1").DeepCopy()
+		ready(v1.ConditionUnknown)(n)
+		c.updateStatus(n)
+		c.pass(time.Minute)
+		c.wantEvents("node-1 VCenterUnreachable")
+	}, running())
+}
+
+// TestTheVMOfANodeThatIsNotReadyIsOff: an Event gives the reason, and another one reports the end.
+func TestTheVMOfANodeThatIsNotReadyIsOff(t *testing.T) {
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA))}}, func(c *cluster) {
+		c.pass(time.Minute)
+		c.fleet.become(stateOf("east", newVM(uuidA, withPower(inventory.PowerOff))))
+		c.pass(time.Minute)
+		c.wantEvents("node-1 VMPoweredOff")
+		c.fleet.become(stateOf("east", newVM(uuidA)))
+		c.pass(time.Minute)
+		c.wantEvents("node-1 VMPoweredOff", "node-1 ProblemResolved")
+	}, aNode("node-1", withProviderID("vsphere://"+uuidA), untainted, withRecord("east/vm-1"), ready(v1.ConditionUnknown)))
+}
+
+// TestTwoRunningNodesWithOneAddress: a VM now reports only another running Node's address.
+func TestTwoRunningNodesWithOneAddress(t *testing.T) {
+	node := func(name, uuid, record, address string) *v1.Node {
+		return withStatus(aNode(name, withProviderID("vsphere://"+uuid), untainted, withRecord(record)),
+			v1.NodeAddress{Type: v1.NodeInternalIP, Address: address})
+	}
+	alone(t, &fakeFleet{states: states{stateOf("east", newVM(uuidA)), stateOf("west", newVM(uuidB))}}, func(c *cluster) {
+		c.pass(time.Minute)
+		c.wantEvents("node-2 AddressConflict")
+	}, node("node-1", uuidA, "east/vm-1", "10.0.0.1"), node("node-2", uuidB, "west/vm-1", "10.0.0.2"))
+}
+
 // TestOneProblemInManyWords: it is the same problem as long as the same vCenters fail.
 func TestOneProblemInManyWords(t *testing.T) {
 	east := stateOf("east") // the VM may be in either
@@ -112,7 +162,7 @@ func TestOneProblemInManyWords(t *testing.T) {
 		if n := len(c.events()); n != 2 {
 			t.Errorf("%d Events: %q", n, c.events())
 		}
-	}, running())
+	}, aNode("node-1", withSystemUUID(uuidA)))
 }
 
 // TestNoEventForARunningNode whose VM is found, or that is not ours.

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -18,7 +19,7 @@ import (
 
 const conflictsEvery = 5 * time.Second
 
-const reasonUnread = "TagsUnreadable"
+const reasonUnread = "TagPermissionMissing"
 
 const namedAtMost = 8
 
@@ -38,10 +39,16 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
+	categories := map[string]string{}
 	var placements []topology.Placement
 	for _, r := range c.decidedNodes() {
 		d := r.decision
 		placements = append(placements, r.labels.placed)
+		for _, conflict := range d.Placement.Conflicts {
+			if isAboutCategory(conflict) {
+				categories[conflict.Key()] = conflict.Text()
+			}
+		}
 		if d.PlaceErr == nil {
 			unread[d.VCenter] = append(unread[d.VCenter], unreadOf(d.Placement)...)
 			system[d.VCenter] = append(system[d.VCenter], d.Placement.SystemUnread...)
@@ -50,8 +57,14 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	found := c.placer.Topology().Policy.FleetConflicts(placements)
 	isUnchanged := l.conflicts.Equal(&found)
 	l.conflicts = found
+	if now := time.Now(); now.Sub(l.clearedAt) >= report.RepeatAfter(reasonUnread) {
+		clear(l.unread)
+		clear(l.categories)
+		l.clearedAt = now
+	}
+	l.reportCategories(categories)
 	l.reportUnread(ctx, unread, system)
-	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.unreadClearedAt.Add(report.RepeatAfter(reasonUnread))))
+	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.clearedAt.Add(report.RepeatAfter(reasonUnread))))
 	if isUnchanged {
 		return
 	}
@@ -60,14 +73,27 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	}
 }
 
+// isAboutCategory reports whether a conflict is about a whole vCenter or all vCenters, and not about objects.
+func isAboutCategory(c topology.Conflict) bool {
+	return c.Kind == topology.ConflictNoCategory || c.Kind == topology.ConflictMissingCategory
+}
+
+// reportCategories reports categories that a vCenter or all vCenters lack, about hourly, on the daemon's Pod and not on
+// each Node. texts are by key.
+func (l *labeler) reportCategories(texts map[string]string) {
+	maps.DeleteFunc(l.categories, func(key string, _ bool) bool { return texts[key] == "" })
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if !l.categories[key] {
+			l.categories[key] = true
+			l.emitOnPod(v1.EventTypeWarning, report.ReasonCategoryNotFound, quote.NoteWith(texts[key], ""))
+		}
+	}
+}
+
 // reportUnread reports objects that are treated as untagged because the account cannot read their tags. An
 // Event names new objects, and about hourly all. Folders that vSphere creates are only logged: few are tagged.
 func (l *labeler) reportUnread(ctx context.Context, unread, system map[string][]*topology.Object) {
 	log := klog.FromContext(ctx)
-	if now := time.Now(); now.Sub(l.unreadClearedAt) >= report.RepeatAfter(reasonUnread) {
-		clear(l.unread)
-		l.unreadClearedAt = now
-	}
 	for _, vcenter := range slices.Sorted(maps.Keys(unread)) {
 		for chunk := range slices.Chunk(l.systemUnread.news(vcenter, system[vcenter]), namedAtMost) {
 			log.Info("The account cannot read the tags of folders that vSphere creates; they are treated as untagged",

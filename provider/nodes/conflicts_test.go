@@ -163,7 +163,7 @@ func TestUnread(t *testing.T) {
 		}
 		there := at("r!", "a!", "r1!")
 		w.source.place(there, nil, names...)
-		if text := recorded(1); !strings.HasPrefix(text, `Warning TagsUnreadable vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
+		if text := recorded(1); !strings.HasPrefix(text, `Warning TagPermissionMissing vCenter "east"`) || !strings.Contains(text, "host /dc1/host/c1/h1.") {
 			t.Errorf("recorded %s", text)
 		}
 		if s := w.stats(); s.Conflicts[topology.ConflictUnread] != 30 {
@@ -190,6 +190,33 @@ func TestUnread(t *testing.T) {
 		}
 		w.wantEvents()
 	}, nodes...)
+}
+
+// TestCategoryNotFound: a category that no vCenter has is reported once on the daemon's Pod, again after an hour, and on no
+// Node.
+func TestCategoryNotFound(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		placed := at("r", "a", "")
+		placed.Conflicts = []topology.Conflict{{Kind: topology.ConflictNoCategory, Labels: []string{rack}}}
+		w.source.place(placed, nil, "east-1", "east-2")
+		w.pass(2 * conflictsEvery)
+		w.source.lose("east-1")
+		w.pass(2 * conflictsEvery)
+		w.source.place(placed, nil, "east-1")
+		w.pass(2 * conflictsEvery)
+		w.mu.Lock()
+		if want := []string{"Warning CategoryNotFound no_category"}; !slices.Equal(w.pod, want) {
+			t.Errorf("Events on the Pod %q, want %q", w.pod, want)
+		}
+		w.mu.Unlock()
+		w.pass(time.Hour)
+		w.mu.Lock()
+		if len(w.pod) != 2 {
+			t.Errorf("%d Events on the Pod after an hour, want 2: %q", len(w.pod), w.pod)
+		}
+		w.mu.Unlock()
+		w.wantEvents()
+	}, named("east-1", zoned("r", "a")...), named("east-2", zoned("r", "a")...))
 }
 
 func TestUnreadText(t *testing.T) {

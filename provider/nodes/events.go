@@ -68,7 +68,7 @@ func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *
 	if due := t.Observe(v.problem, v.eventDelay, report.RepeatAfter(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
-	if v.isSilent {
+	if v.problem.Silent {
 		t.Recorded(v.problem, now)
 		return 0
 	}
@@ -110,11 +110,11 @@ func (e *events) emitEnd(ctx context.Context, n *v1.Node, r *nodeRecord, about s
 	if t == nil {
 		return true
 	}
-	if t.End() {
+	last, _ := t.LastRecorded()
+	if t.End() && !last.Silent {
 		if !e.mayEmit(n, r) {
 			return false
 		}
-		last, _ := t.LastRecorded()
 		text := last.Reason + " is resolved"
 		if vcenter := r.decision.VCenter; vcenter != "" {
 			text = fmt.Sprintf("vCenter %q: %s", vcenter, text)
@@ -161,7 +161,7 @@ func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (
 	current := map[string]bool{}
 	reported := r.labels.reported
 	for _, conflict := range r.stats.conflicts {
-		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI {
+		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI || isAboutCategory(conflict) {
 			continue
 		}
 		key := conflict.Key()

@@ -23,10 +23,12 @@ type labeler struct {
 	emitOnPod func(eventType, reason, message string)
 	writes    map[plan.Action]int
 	conflicts topology.FleetConflicts
-	// These contain the reported objects whose tags are unreadable. unread is cleared about hourly, last at
-	// unreadClearedAt, so that its Events are repeated.
+	// These contain the reported objects whose tags are unreadable, and the keys of the reported conflicts about
+	// categories. unread and categories are cleared about hourly, last at clearedAt, so that their Events are
+	// repeated.
 	unread, systemUnread reportedObjects
-	unreadClearedAt      time.Time
+	categories           map[string]bool
+	clearedAt            time.Time
 }
 
 type labelState struct {
@@ -55,6 +57,7 @@ func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, r
 	c.labels.Store(&labeler{
 		emitOnPod: emitOnPod,
 		writes:    map[plan.Action]int{}, unread: reportedObjects{}, systemUnread: reportedObjects{},
+		categories: map[string]bool{},
 	})
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	for _, n := range c.nodes.All() {

@@ -29,8 +29,12 @@ const (
 	aboutPlace    = "place"
 	// aboutLeftOut: addresses that --node-ip excludes.
 	aboutLeftOut = "left out"
-	aboutDrift   = "drift"
-	aboutType    = "type"
+	// aboutAddress: another Node has an address of the VM, or the VM has no address for the Node.
+	aboutAddress = "address"
+	// aboutPower: the VM of a Node that is not ready is powered off.
+	aboutPower = "power"
+	aboutDrift = "drift"
+	aboutType  = "type"
 	// aboutLabel: the value of a label is unknown, but the label is optional or already set.
 	aboutLabel    = "label"
 	aboutConflict = "conflict "
@@ -53,8 +57,6 @@ type verdict struct {
 	// problem is set in state wrong. Its Event is due after eventDelay.
 	problem    report.Problem
 	eventDelay time.Duration
-	// isSilent means that only the condition reports the problem.
-	isSilent bool
 	// absent identifies a VM that no vCenter has, or is nil. Before the Event it is searched for outside of the
 	// configured datacenters.
 	absent *inventory.Identity
@@ -76,9 +78,9 @@ const (
 
 // problemsOf returns the verdicts in the order of their Events. policy and todo may be nil.
 func problemsOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now time.Time) []verdict {
-	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), omittedOf(d)}
+	verdicts := []verdict{vmOf(n, d), ownerOf(n, d), powerOf(n, d), omittedOf(d), addressOf(d)}
 	if todo != nil {
-		verdicts = append(verdicts, driftOf(n, d, policy, todo, now), typeOf(d, policy, todo, now), placeOf(d, todo), labelOf(d))
+		verdicts = append(verdicts, driftOf(n, d, policy, todo, now), typeOf(d, policy, todo, now), placeOf(n, d, todo), labelOf(d))
 	}
 	return verdicts
 }
@@ -101,8 +103,26 @@ func vmOf(n *v1.Node, d *placement.Decision) verdict {
 	case mayBeForeign(n, d):
 		return verdict{about: aboutVM, state: dropped}
 	default:
-		return withoutVM(n, err, initializedEventDelay)
+		v := withoutVM(n, err, initializedEventDelay)
+		v.problem = quietIfPodEvent(n, v.problem, err)
+		return v
 	}
+}
+
+// quietIfPodEvent makes the problem of a ready Node silent if the daemon's Pod has the Event: a vCenter cannot be read,
+// or has no such category.
+func quietIfPodEvent(n *v1.Node, p report.Problem, err error) report.Problem {
+	if nodeinfo.IsReady(n) && (inventory.FirstUnreachable(err) != nil || errors.Is(err, topology.ErrNoCategory)) {
+		return silent(p)
+	}
+	return p
+}
+
+// silent also changes the key, so that the Event follows if the problem is no longer silent.
+func silent(p report.Problem) report.Problem {
+	p.Silent = true
+	p.Key = "silent " + p.Key
+	return p
 }
 
 func withoutVM(n *v1.Node, err error, eventDelay time.Duration) verdict {
@@ -116,9 +136,39 @@ func withoutVM(n *v1.Node, err error, eventDelay time.Duration) verdict {
 
 func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 	if mayBeForeign(n, d) && !report.WasNeverManaged(n, d) && report.ConditionOf(n).Status != "" {
-		return verdict{about: aboutOwner, state: wrong, problem: report.ProblemOf(d.VMErr), eventDelay: initializedEventDelay, isSilent: true}
+		return verdict{about: aboutOwner, state: wrong, problem: silent(report.ProblemOf(d.VMErr)), eventDelay: initializedEventDelay}
 	}
 	return verdict{about: aboutOwner, state: dropped}
+}
+
+func powerOf(n *v1.Node, d *placement.Decision) verdict {
+	v := verdict{about: aboutPower, eventDelay: initializedEventDelay}
+	switch {
+	case d.VM == nil:
+	case d.VM.Power.IsOff() && !nodeinfo.IsReady(n):
+		state := "powered off"
+		if d.VM.Power == inventory.PowerSuspended {
+			state = "suspended"
+		}
+		v.state = wrong
+		v.problem = report.ProblemOf(topology.Errorf(inventory.ErrPoweredOff, "%s is %s: power it on", d.VM.Ref.Located(d.VM.InventoryPath), state))
+	default:
+		v.state = resolved
+	}
+	return v
+}
+
+func addressOf(d *placement.Decision) verdict {
+	v := verdict{about: aboutAddress, eventDelay: initializedEventDelay}
+	switch {
+	case d.VM == nil:
+	case d.AddressErr != nil:
+		v.state = wrong
+		v.problem = report.ProblemOf(d.AddressErr)
+	default:
+		v.state = resolved
+	}
+	return v
 }
 
 func omittedOf(d *placement.Decision) verdict {
@@ -186,7 +236,7 @@ func typeOf(d *placement.Decision, policy *plan.Policy, todo *plan.Plan, now tim
 	return v
 }
 
-func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
+func placeOf(n *v1.Node, d *placement.Decision, todo *plan.Plan) verdict {
 	err := cmp.Or(d.PlaceErr, todo.TaintKept)
 	v := verdict{about: aboutPlace, state: wrong, eventDelay: unplacedEventDelay}
 	switch {
@@ -199,7 +249,7 @@ func placeOf(d *placement.Decision, todo *plan.Plan) verdict {
 	case errors.Is(err, topology.ErrUnknown):
 		v.eventDelay = initializedEventDelay
 	}
-	v.problem = report.ProblemOf(err)
+	v.problem = quietIfPodEvent(n, report.ProblemOf(err), err)
 	return v
 }
 
@@ -208,7 +258,7 @@ func labelOf(d *placement.Decision) verdict {
 	if unread == nil {
 		return verdict{about: aboutLabel, state: dropped}
 	}
-	return verdict{about: aboutLabel, state: wrong, problem: report.ProblemOf(unread), eventDelay: initializedEventDelay, isSilent: true}
+	return verdict{about: aboutLabel, state: wrong, problem: silent(report.ProblemOf(unread)), eventDelay: initializedEventDelay}
 }
 
 func deletionOf(absent bool, err error) verdict {

@@ -49,17 +49,22 @@ var errorOutcomes = []Outcome{
 	{addresses.ErrNone, "address_missing", "AddressMissing", ""},
 	{inventory.ErrOutside, "vm_outside_datacenters", "VMOutsideDatacenters", ""},
 	{inventory.ErrSharedInstance, "vcenter_instance_shared", "VCenterInstanceShared", ""},
-	{inventory.ErrLogin, "vcenter_login_failed", "VCenterLoginFailed", ""},
+	{inventory.CauseCredentials, "credentials_missing", "CredentialsMissing", ""},
+	{inventory.ErrLogin, "credentials_rejected", "CredentialsRejected", ""},
 	{inventory.CauseUntrusted, "certificate_untrusted", "CertificateUntrusted", ""},
 	{inventory.ErrUnreachable, "vcenter_unreachable", "VCenterUnreachable", ""},
 	{inventory.ErrUnreadable, "vm_unreadable", "VMUnreadable", "reconnect its host or datastore, or remove it from the inventory if it is orphaned"},
+	{topology.ErrNoCategory, "category_not_found", ReasonCategoryNotFound, ""},
 	{topology.ErrUnknown, "unknown", "VCenterDataUnavailable", ""},
 }
 
 // ReasonAddressOmitted is the reason of the Event about addresses that a kubelet's --node-ip excludes.
 const ReasonAddressOmitted = "AddressOmitted"
 
-var vcenterErrors = []error{inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
+// ReasonCategoryNotFound is also the reason of the Event on the daemon's Pod.
+const ReasonCategoryNotFound = "CategoryNotFound"
+
+var vcenterErrors = []error{inventory.CauseCredentials, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable}
 
 var unknownErrors = []error{inventory.ErrOutside, inventory.ErrLogin, inventory.CauseUntrusted, inventory.ErrUnreachable, inventory.ErrUnreadable, topology.ErrUnknown}
 
@@ -139,4 +144,4 @@ func EventReasons() []string {
 
 // OutcomesHelp describes the outcomes.
 const OutcomesHelp = "placed; unmanaged (another provider's, or not in vSphere and without the taint); topology_missing (a required tag), topology_invalid (no label value), " +
-	"ambiguous (several VMs or tags), provider_id_mismatch (the system UUID belongs to another VM), vm_shared (another Node has the same VM), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), vm_not_found, vm_powered_off (the only VM is off and the Node runs), address_conflict (another Node has the address), address_missing, vm_outside_datacenters, vcenter_instance_shared (two addresses belong to one vCenter), vcenter_login_failed (credentials missing or rejected), certificate_untrusted, vcenter_unreachable, vm_unreadable (inaccessible or orphaned), unknown (a vCenter's data is unavailable)"
+	"ambiguous (several VMs or tags), provider_id_mismatch (the system UUID belongs to another VM), vm_shared (another Node has the same VM), provider_id_missing (the Node was registered without the taint), system_uuid_missing (nodes.matchByName is false), vm_not_found, vm_powered_off (the only VM is off and the Node runs), address_conflict (another Node has the address), address_missing, vm_outside_datacenters, vcenter_instance_shared (two addresses belong to one vCenter), credentials_missing (or unreadable), credentials_rejected, certificate_untrusted, vcenter_unreachable, vm_unreadable (inaccessible or orphaned), category_not_found (no vCenter has a required tag category), unknown (a vCenter's data is unavailable)"

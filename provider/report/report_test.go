@@ -111,13 +111,13 @@ func TestMessage(t *testing.T) {
 		unknown      bool
 	}{
 		"network":    {unreachable("east", inventory.CauseUnreachable), "VCenterUnreachable", `vCenter "east" fails; check that the vCenter runs and that the cluster can reach it`, true},
-		"login":      {unreachable("east", inventory.CauseRejected), "VCenterLoginFailed", `vCenter "east" fails; correct the credentials`, true},
+		"login":      {unreachable("east", inventory.CauseRejected), "CredentialsRejected", `vCenter "east" fails; correct the credentials`, true},
 		"untrusted":  {unreachable("east", inventory.CauseUntrusted), "CertificateUntrusted", `vCenter "east" fails`, true},
 		"denied":     {unreachable("east", inventory.CauseDenied), "VCenterUnreachable", `vCenter "east" fails; give the account its role on the vCenter`, true},
 		"fault":      {unreachable("east", inventory.CauseFault), "VCenterUnreachable", `vCenter "east" fails; check the vCenter's logs`, true},
 		"pending":    {unreachable("east", inventory.CausePending), "VCenterUnreachable", `vCenter "east" fails`, true},
 		"two":        {quote.Errors(2, unreachable("east", inventory.CauseUnreachable), unreachable("west", inventory.CauseRejected)), "VCenterUnreachable", `vCenter "east" fails; vCenter "west" fails; check that the vCenter runs and that the cluster can reach it`, true},
-		"two, other": {quote.Errors(2, unreachable("west", inventory.CauseRejected), unreachable("east", inventory.CauseUnreachable)), "VCenterLoginFailed", `vCenter "west" fails; vCenter "east" fails; correct the credentials`, true},
+		"two, other": {quote.Errors(2, unreachable("west", inventory.CauseRejected), unreachable("east", inventory.CauseUnreachable)), "CredentialsRejected", `vCenter "west" fails; vCenter "east" fails; correct the credentials`, true},
 		"absent":     {topology.Errorf(topology.ErrAbsent, "no vCenter has it"), "VMNotFound", "no vCenter has it", false},
 		"unreadable": {topology.Errorf(topology.Kinds{topology.ErrUnknown, inventory.ErrUnreadable}, "no UUID"), "VMUnreadable", "no UUID; reconnect its host or datastore, or remove it from the inventory if it is orphaned", true},
 	} {

@@ -34,6 +34,8 @@ type Problem struct {
 	Reason, Text, Detail string
 	// Unknown means that something cannot be read.
 	Unknown bool
+	// Silent means that the Node has no Event, only the condition.
+	Silent bool
 }
 
 // A Tracker decides when Events about one object are due: when a problem has lasted for some time, when it

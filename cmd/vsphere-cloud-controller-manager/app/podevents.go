@@ -44,16 +44,19 @@ func (r *podRecorder) record(eventType, reason, message string) {
 }
 
 const (
-	reasonVCenterUnreadable   = "VCenterUnreadable"
-	reasonCredentialsRejected = "CredentialsRejected"
-	reasonCredentialsMissing  = "CredentialsMissing"
-	reasonDatacenterNotFound  = "DatacenterNotFound"
-	reasonInstanceShared      = "VCenterInstanceShared"
+	// Events on Nodes have the same reasons.
+	reasonVCenterUnreachable   = "VCenterUnreachable"
+	reasonCertificateUntrusted = "CertificateUntrusted"
+	reasonCredentialsRejected  = "CredentialsRejected"
+	reasonCredentialsMissing   = "CredentialsMissing"
+	reasonInstanceShared       = "VCenterInstanceShared"
+
+	reasonDatacenterNotFound = "DatacenterNotFound"
 	// reasonVCenterRecovered is the reason of Events with the text `vCenter "NAME" has recovered from REASON after DURATION`.
 	reasonVCenterRecovered = "VCenterRecovered"
 )
 
-var problemReasons = []string{reasonVCenterUnreadable, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
+var problemReasons = []string{reasonVCenterUnreachable, reasonCertificateUntrusted, reasonCredentialsRejected, reasonCredentialsMissing, reasonDatacenterNotFound, reasonInstanceShared}
 
 const (
 	healthPeriod = 5 * time.Second
@@ -160,8 +163,10 @@ func problemsOf(h *vcenter.Health) map[string]report.Problem {
 		add(reasonCredentialsMissing, "login", quote.NoteWith(h.Err.Error(), outageEffect+": restore the credentials"))
 	case h.Err != nil && h.Cause == inventory.CauseRejected:
 		add(reasonCredentialsRejected, "login", quote.NoteWith(h.Err.Error(), outageEffect+": correct the credentials"))
+	case h.Err != nil && h.Cause == inventory.CauseUntrusted:
+		add(reasonCertificateUntrusted, "", quote.NoteWith(h.Err.Error(), outageEffect))
 	case h.Err != nil:
-		add(reasonVCenterUnreadable, faults.CauseOf(h.Err).Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(outageEffect+": "+h.Cause.Advice(), ": ")))
+		add(reasonVCenterUnreachable, faults.CauseOf(h.Err).Error(), quote.NoteWith(h.Err.Error(), strings.TrimSuffix(outageEffect+": "+h.Cause.Advice(), ": ")))
 	case h.Rejected && h.Tags == vcenter.TagsFailed:
 		add(reasonCredentialsRejected, "tags", fmt.Sprintf("vCenter %q: the tagging API rejects the credentials; new Nodes that need tags stay uninitialized, and initialized Nodes keep "+
 			"their labels: correct the credentials", h.VCenter))

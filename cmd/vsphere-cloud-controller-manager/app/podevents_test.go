@@ -82,10 +82,10 @@ func TestVCenterEvents(t *testing.T) {
 			}
 			return healthWith(rejected, false, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
-			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
-			`Warning VCenterUnreadable vCenter "east": connection refused; ` + unread,
-			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 1h59m55s`,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
+			`Warning VCenterUnreachable vCenter "east": connection refused; ` + unread,
+			`Warning VCenterUnreachable vCenter "east": connection refused; ` + unread,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreachable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
 			return healthWith(nil, after < 10*time.Minute, nil)
@@ -121,9 +121,9 @@ func TestVCenterEvents(t *testing.T) {
 			}
 			return healthWith(nil, false, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
 			`Warning CredentialsRejected vCenter "east": the user name or password is rejected; ` + outageEffect + ": correct the credentials",
-			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 19m55s`,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreachable after 19m55s`,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
 		"an outage while a password is wrong": {func(after time.Duration) []vcenter.Health {
@@ -132,8 +132,8 @@ func TestVCenterEvents(t *testing.T) {
 			}
 			return healthWith(nil, after < 20*time.Minute, nil)
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
-			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 9m55s`,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreachable after 9m55s`,
 			latent,
 			`Normal VCenterRecovered vCenter "east" has recovered from CredentialsRejected after 10m0s`,
 		}},
@@ -144,7 +144,7 @@ func TestVCenterEvents(t *testing.T) {
 				all[0].Address = "other"
 			}
 			return all
-		}, []string{`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread}},
+		}, []string{`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread}},
 		"not read after another configuration": {func(after time.Duration) []vcenter.Health {
 			all := healthWith(down, false, nil)
 			switch {
@@ -156,8 +156,8 @@ func TestVCenterEvents(t *testing.T) {
 			}
 			return all
 		}, []string{
-			`Warning VCenterUnreadable vCenter "east": no answer within 15s; ` + unread,
-			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreadable after 20m0s`,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
+			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreachable after 20m0s`,
 		}},
 		"tags alone": {func(after time.Duration) []vcenter.Health {
 			all := healthWith(nil, after < 10*time.Minute, nil)

@@ -108,7 +108,9 @@ var nodeKinds = map[string]string{
 	"address_missing":         "VZ158",
 	"vm_outside_datacenters":  "VZ155",
 	"vcenter_instance_shared": "",
-	"vcenter_login_failed":    "",
+	"credentials_missing":     "",
+	"credentials_rejected":    "",
+	"category_not_found":      "",
 	"certificate_untrusted":   "",
 	"vcenter_unreachable":     "",
 	"vm_unreadable":           "",
@@ -233,7 +235,7 @@ func (c *nodeCheck) isExplained(n *node) bool {
 		return slices.ContainsFunc(n.Place.Placement.Conflicts, func(c topology.Conflict) bool {
 			return slices.Contains([]topology.ConflictKind{topology.ConflictTwoTags, topology.ConflictTwoGroups, topology.ConflictInvalidValue}, c.Kind)
 		})
-	case name == "unknown":
+	case name == "unknown", name == "category_not_found":
 		return c.isUnknownExplained(n)
 	case name == "vm_outside_datacenters":
 		return c.vcenter(n.VCenter()).lacksDatacenter(n)

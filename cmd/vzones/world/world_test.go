@@ -146,8 +146,8 @@ func TestRejectedLoginIsNotRepeated(t *testing.T) {
 	if w.States[0].Err != nil || w.States[1].Err == nil {
 		t.Errorf("states: %v, %v", w.States[0].Err, w.States[1].Err)
 	}
-	if l := w.Look(w.Nodes[1]); l.Reason() != "VCenterLoginFailed" {
-		t.Errorf("a Node in a vCenter that rejects the login: got the reason %s (%v), want VCenterLoginFailed", l.Reason(), l.Err)
+	if l := w.Look(w.Nodes[1]); l.Reason() != "CredentialsRejected" {
+		t.Errorf("a Node in a vCenter that rejects the login: got the reason %s (%v), want CredentialsRejected", l.Reason(), l.Err)
 	}
 }
 
