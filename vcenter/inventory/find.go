@@ -71,7 +71,7 @@ func find(states []State, id Identity, purpose searchPurpose) (match, error) {
 
 func detailsPending(states []State, m match) error {
 	if err := StateOf(states, m.snapshot.VCenter).CheckReachable(); err != nil {
-		return topology.Errorf(topology.ErrUnknown, "the details of %s are not yet read: %w", m, err)
+		return topology.Errorf(topology.ErrUnknown, "%w; the details of %s are not yet read", err, m)
 	}
 	return topology.Errorf(topology.ErrUnknown, "the details of %s are not yet read: they are read next", m)
 }
@@ -80,7 +80,7 @@ func detailsPending(states []State, m match) error {
 // by host name takes no precedence.
 func findByName(states []State, id Identity) (match, error) {
 	if err := whyUncertain(states, id); err != nil {
-		return match{}, topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is unique: %w", id, err)
+		return match{}, topology.Errorf(topology.ErrUnknown, "%w; it is unknown whether a VM with %s is the only one", err, id)
 	}
 	var found, byHostName, byName []match
 	for _, s := range states {

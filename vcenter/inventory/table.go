@@ -227,11 +227,11 @@ func (l *lookup) checkOff() error {
 }
 
 func (l *lookup) cannotTell(found []match, why error) error {
-	return topology.Errorf(topology.ErrUnknown, "cannot tell whether %s is the VM with %s: %w", listMatches(found), l.id, why)
+	return topology.Errorf(topology.ErrUnknown, "%w; it is unknown whether %s is the VM with %s", why, listMatches(found), l.id)
 }
 
 func (l *lookup) noneFound(why error) error {
-	return topology.Errorf(topology.ErrUnknown, "no running VM with %s is found: %w", l.id, why)
+	return topology.Errorf(topology.ErrUnknown, "%w; no running VM with %s is found elsewhere", why, l.id)
 }
 
 // poweredOff returns nil if a match may run.

@@ -51,7 +51,7 @@ func TestOwnVCenterComesFirst(t *testing.T) {
 	states := []inventory.State{failing("east", inventory.CauseUnreachable), failing("north", inventory.CauseUnreachable), failing("west", inventory.CauseRejected)}
 	id := inventory.Identity{UUIDs: []inventory.UUID{{1}}, Recorded: topology.Ref{VCenter: "west", Type: "VirtualMachine", ID: "vm-1"}}
 	_, err := inventory.Find(states, id)
-	if want := "is found: vCenter west fails; vCenter east fails; vCenter north fails"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "vCenter west fails; vCenter east fails; vCenter north fails; no running VM"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v does not say %q", err, want)
 	}
 	if u := inventory.FirstUnreachable(err); u == nil || u.VCenter != "west" || !errors.Is(u, inventory.ErrLogin) {

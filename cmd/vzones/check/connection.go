@@ -127,7 +127,7 @@ func (c *connectionCheck) whyUnread() (id, reason string) {
 		return "VZ108", text
 	}
 	if result.Failed == stepAnswer && errors.Is(result.Err, context.DeadlineExceeded) {
-		return "VZ109", "it accepts connections, but: " + result.Err.Error() + through(result)
+		return "VZ109", result.Err.Error() + through(result) + ", although it accepts connections"
 	}
 	if result.Failed != stepDone {
 		return stepKinds[result.Failed], strings.TrimSpace(result.Err.Error() + through(result))

@@ -29,10 +29,10 @@ type Explanation struct {
 	Paths []*cli.Branch `json:"paths,omitempty"`
 	// Labels are in the order of the configuration, then the instance type.
 	Labels *cli.Branch `json:"labels,omitempty"`
-	// Conflicts are independent of the Node's current labels.
+	// Conflicts are independent of the Node's current labels. They are absent if a problem contains them.
 	Conflicts *cli.Branch `json:"conflicts,omitempty"`
 	Addresses *cli.Branch `json:"addresses,omitempty"`
-	// Deletion lists the conditions for a deletion of the Node.
+	// Deletion lists the conditions for the deletion of a Node that is not ready.
 	Deletion *cli.Branch `json:"deletion,omitempty"`
 	Unread   *cli.Branch `json:"unreadableVCenters,omitempty"`
 	// Problems are the Node's problems. If there are any, the exit status is 1.
@@ -90,9 +90,6 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	}
 	if !l.Foreign {
 		e.Labels = labels(&w.Placer.Topology().Policy, l, s.standIn)
-		for _, c := range l.Place.Placement.Conflicts {
-			section(&e.Conflicts, "Conflicts, to be resolved in vSphere or in the configuration").Add(cli.Yellow, "%s: %s", c.Kind, c.Text())
-		}
 		if l.Err != nil {
 			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
 		}
@@ -104,7 +101,13 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		d := &l.Differences[i]
 		e.Problems = append(e.Problems, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
 	}
-	if s.standIn {
+	for _, c := range l.Place.Placement.Conflicts {
+		isKnown := func(p Problem) bool { return strings.Contains(p.Text, quote.Line(c.Text())) }
+		if !l.Foreign && !slices.ContainsFunc(e.Problems, isKnown) {
+			section(&e.Conflicts, "Conflicts, to be resolved in vSphere or in the configuration").Add(cli.Yellow, "%s: %s", c.Kind, c.Text())
+		}
+	}
+	if s.standIn || e.Node.Ready {
 		return e
 	}
 	searchCtx, cancel := w.Within(ctx)
@@ -124,28 +127,33 @@ func section(field **cli.Branch, title string) *cli.Branch {
 }
 
 func (e *Explanation) print(t *cli.Tool) error {
-	root := &cli.Branch{Text: e.title(), Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
+	root := &cli.Branch{Text: "VM", Color: cli.Bold, Below: []*cli.Branch{e.Identified}}
 	if m := e.VM; m != nil {
 		root.Add("", "VM %s of vCenter %q (%s), UUID %s, %s", quote.Name(m.Path), m.VCenter, quote.Plain(m.ID), m.UUID, cmp.Or(m.Power, "power state unknown")).Below = e.Paths
 	}
-	last := &cli.Branch{Text: "The Node has no problems", Color: cli.Green}
+	return t.PrintTrees(e.verdict(), root, e.Labels, e.Conflicts, e.Addresses, e.Deletion, e.Unread)
+}
+
+func (e *Explanation) verdict() *cli.Branch {
+	verdict := &cli.Branch{Text: e.title(), Color: cli.Bold}
 	switch {
 	case len(e.Problems) > 0:
-		last = &cli.Branch{Text: "Problems", Color: cli.Bold}
 		for _, p := range e.Problems {
-			last.Add(cli.Red, "%s: %s", p.Reason, p.Text)
+			verdict.Add(cli.Red, "%s: %s", p.Reason, p.Text)
 		}
 	case !e.Node.Managed:
-		last.Text = "vzones does not manage the Node"
+		verdict.Add("", "vzones does not manage the Node")
 	case !e.Node.InCluster:
-		last.Text = "A Node on this VM would be initialized"
+		verdict.Add(cli.Green, "a Node on this VM would be initialized")
+	default:
+		verdict.Add(cli.Green, "the Node has no problems")
 	}
-	return t.PrintTrees(root, e.Labels, e.Conflicts, e.Addresses, e.Deletion, e.Unread, last)
+	return verdict
 }
 
 func (e *Explanation) title() string {
 	if !e.Node.InCluster {
-		return fmt.Sprintf("%s has no Node. A new Node would get:", quote.Value(e.Node.Name))
+		return quote.Value(e.Node.Name) + " has no Node; a new Node would get what follows"
 	}
 	status := "not ready"
 	if e.Node.Ready {
@@ -201,9 +209,6 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 	}
 	if recorded := id.Recorded; recorded.VCenter != "" {
 		b.Add(cli.Faint, "recorded on the Node: %s", quote.Value(recorded.VCenter+"/"+recorded.ID))
-	}
-	if m == nil && l.Err != nil {
-		b.Add(cli.Red, "%s", quote.Line(l.Err.Error()))
 	}
 	if unusable != nil {
 		return b
