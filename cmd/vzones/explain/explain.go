@@ -18,28 +18,32 @@ func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{}
 	var format cli.Format
 	cmd := &cobra.Command{
-		Use:   "explain NODE|UUID|FINDING",
-		Short: "Explain a Node, a VM, or a finding of check",
+		Use:   "explain NODE|UUID|FINDING|REASON",
+		Short: "Explain a Node, a VM, a finding of check, or an Event",
 		Long: `Explain a Node: its VM, and the objects above the VM up to the root folder. For each label,
 explain shows which tag decided it, and why other tags did not. For each address, it shows
 why the address was chosen or not. It also shows the conditions under which vzones deletes
 the Node.
 
 For the UUID of a VM without a Node, explain shows what a new Node on the VM would get.
-Explaining a finding by its ID, such as VZ105, needs no connection.
+A finding by its ID, such as VZ105, the reason of an Event, an outcome in metrics, and an
+alert need no connection: explain shows what they mean, what to do, and their other names.
 
 The exit status is 1 if the Node stays uninitialized, its VM or addresses are uncertain,
 its labels differ from its placement, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
+  vzones explain VCenterUnreachable
   vzones explain 422e4956-ad22-1139-6d72-59cc8f26bc90 -c vsphere.yaml
   vzones explain node-1 -o jsonpath='{.vm.path}'`,
-		Args: cli.Arguments("the name of a Node, the UUID of a VM, or the ID of a finding", 1),
+		Args: cli.Arguments("the name of a Node, the UUID of a VM, the ID of a finding, or the reason of an Event", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.Started = true
 			if k := check.Lookup(args[0]); k != nil {
-				return t.PrintTrees(&cli.Branch{Text: fmt.Sprintf("%s (%s): %s", k.ID, k.Severity, k.Title), Color: cli.Bold},
-					&cli.Branch{Text: k.Meaning}, &cli.Branch{Text: "To do: " + k.Fix})
+				return t.PrintTrees(finding(k), otherNames(check.NamesOf(k.ID)))
+			}
+			if n := check.NamesOf(args[0]); n != nil {
+				return t.PrintTrees(problem(args[0], n)...)
 			}
 			return run(cmd.Context(), t, flags, format, args[0])
 		},

@@ -82,7 +82,7 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 // error if name matches nothing.
 func (s *subject) readRivals(ctx context.Context, w *world.World) error {
 	if s.node == nil {
-		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, or the ID of a finding", quote.Value(s.name))
+		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, the ID of a finding, or the reason of an Event", quote.Value(s.name))
 	}
 	id, err := w.Placer.ReportedIdentity(s.node)
 	if err != nil {
