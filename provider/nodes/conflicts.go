@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -76,6 +77,17 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 // isAboutCategory reports whether a conflict is about a whole vCenter or all vCenters, and not about objects.
 func isAboutCategory(c topology.Conflict) bool {
 	return c.Kind == topology.ConflictNoCategory || c.Kind == topology.ConflictMissingCategory
+}
+
+// isPlaceErr reports whether the Node's placement fails because of the conflict, so that another Event is about it.
+func isPlaceErr(c topology.Conflict, placeErr error) bool {
+	switch c.Kind {
+	case topology.ConflictTwoTags, topology.ConflictTwoGroups:
+		return errors.Is(placeErr, topology.ErrAmbiguous)
+	case topology.ConflictInvalidValue:
+		return errors.Is(placeErr, topology.ErrInvalid)
+	}
+	return false
 }
 
 // reportCategories reports categories that a vCenter or all vCenters lack, about hourly, on the daemon's Pod and not on

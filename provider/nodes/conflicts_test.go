@@ -219,6 +219,17 @@ func TestCategoryNotFound(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), named("east-2", zoned("r", "a")...))
 }
 
+// TestTwoTagsHaveOneEvent: the Event about the placement, and none about the conflict that makes it fail.
+func TestTwoTagsHaveOneEvent(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		placed := at("r", "", "")
+		placed.Conflicts = []topology.Conflict{{Kind: topology.ConflictTwoTags, Labels: []string{topology.LabelZone}}}
+		w.source.place(placed, topology.Errorf(topology.ErrAmbiguous, "two tags"), "east-1")
+		w.pass(time.Minute)
+		w.wantEvents("east-1 Ambiguous")
+	}, named("east-1", zoned("r", "a")...))
+}
+
 func TestUnreadText(t *testing.T) {
 	var objects []*topology.Object
 	for i := range 300 {

@@ -161,7 +161,7 @@ func (e *events) emitConflicts(ctx context.Context, n *v1.Node, r *nodeRecord) (
 	current := map[string]bool{}
 	reported := r.labels.reported
 	for _, conflict := range r.stats.conflicts {
-		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI || isAboutCategory(conflict) {
+		if conflict.Kind == topology.ConflictUnread || conflict.Kind == topology.ConflictNotCSI || isAboutCategory(conflict) || isPlaceErr(conflict, r.decision.PlaceErr) {
 			continue
 		}
 		key := conflict.Key()
