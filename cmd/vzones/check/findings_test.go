@@ -203,12 +203,14 @@ func TestByName(t *testing.T) {
 		want   string
 	}{
 		"neither":       {func(*facts) {}, "[VZ162 Node node-1]"},
-		"a provider ID": {func(f *facts) { f.nodes[0].Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001" }, "[VZ162 Node node-1]"},
+		"a provider ID": {func(f *facts) { f.nodes[0].Node.Spec.ProviderID = "vsphere://42000000-0000-4000-8000-000000000001" }, "[]"},
+		"initialized":   {func(f *facts) { f.nodes[0].Uninitialized = false }, "[]"},
 		"a UUID":        {func(f *facts) { f.nodes[0].Node.Status.NodeInfo.SystemUUID = "42000000-0000-4000-8000-000000000001" }, "[]"},
 		"not by name":   {func(f *facts) { f.config.MatchByName = false }, "[]"},
 	} {
 		f := of(nil)
 		f.config.MatchByName = true
+		f.nodes[0].Uninitialized = true
 		c.change(f)
 		nodes := &nodeCheck{f}
 		if got := fmt.Sprint(ids(nodes.matchedByName())); got != c.want {

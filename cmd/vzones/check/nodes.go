@@ -273,9 +273,12 @@ func (c *nodeCheck) hasUnreadableTagsAbove(n *node) bool {
 	})
 }
 
+// matchedByName reports the Nodes that the daemon matches by name: joining Nodes with neither a provider ID nor
+// a system UUID.
 func (c *nodeCheck) matchedByName() (found []Finding) {
 	for _, n := range c.nodes {
-		if _, err := inventory.ParseUUID(n.Node.Status.NodeInfo.SystemUUID); err != nil && c.config.MatchByName {
+		hasUUID := n.Node.Spec.ProviderID != "" || len(nodeinfo.SystemUUIDs(n.Node)) > 0
+		if n.Uninitialized && !hasUUID && c.config.MatchByName {
 			found = append(found, n.newFinding("VZ162", "the kubelet reports no system UUID, so the Node is matched to the VM with its name"))
 		}
 	}
