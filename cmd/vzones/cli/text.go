@@ -90,9 +90,9 @@ func (t *Tool) Colored() bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(t.Stdout)
 }
 
-// Paint returns a text in a color if standard output is colored.
+// Paint returns a text in a color, unless that is "" or standard output is not colored.
 func (t *Tool) Paint(c Color, text string) string {
-	if text == "" || !t.Colored() {
+	if c == "" || text == "" || !t.Colored() {
 		return text
 	}
 	return string(c) + text + "\x1b[0m"
