@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
@@ -37,8 +38,8 @@ func (a *App) controllers(ctx context.Context) map[string]app.ControllerInitFunc
 			InitContext: app.ControllerInitContext{ClientName: provider.ClientName},
 			Constructor: a.topologyController(ctx),
 		},
-		names.ServiceLBController: {Constructor: notOurs("load balancers")},
-		names.NodeRouteController: {Constructor: notOurs("routes")},
+		names.ServiceLBController: {Constructor: notOurs(names.ServiceLBController, "load balancers")},
+		names.NodeRouteController: {Constructor: notOurs(names.NodeRouteController, "routes")},
 	}
 }
 
@@ -93,10 +94,14 @@ func (a *App) topologyController(ctx context.Context) app.InitFuncConstructor {
 	}
 }
 
-func notOurs(purpose string) app.InitFuncConstructor {
-	return func(app.ControllerInitContext, *appconfig.CompletedConfig, cloudprovider.Interface) app.InitFunc {
+// notOurs returns a controller that does nothing. If --controllers names it, it logs advice.
+func notOurs(name, purpose string) app.InitFuncConstructor {
+	return func(_ app.ControllerInitContext, c *appconfig.CompletedConfig, _ cloudprovider.Interface) app.InitFunc {
+		isNamed := slices.Contains(c.ComponentConfig.Generic.Controllers, name)
 		return func(ctx context.Context, _ genericapp.ControllerContext) (controller.Interface, bool, error) {
-			klog.FromContext(ctx).V(2).Info("The controller is not part of vzones; remove it from --controllers", "purpose", purpose)
+			if isNamed {
+				klog.FromContext(ctx).V(2).Info("The controller is not part of vzones; remove it from --controllers", "controller", name, "purpose", purpose)
+			}
 			return nil, false, nil
 		}
 	}

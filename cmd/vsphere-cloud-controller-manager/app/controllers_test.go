@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -22,6 +23,8 @@ import (
 	"k8s.io/cloud-provider/names"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 	genericapp "k8s.io/controller-manager/app"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"vzones/config"
 	"vzones/config/load"
@@ -119,6 +122,43 @@ func TestTopologyControllerCanBeSwitchedOff(t *testing.T) {
 	}
 	if opts, err := parseFlags(t); err != nil || !genericapp.IsControllerEnabled("topology-controller", app.ControllersDisabledByDefault, opts.Generic.Controllers) {
 		t.Errorf("off by default: %v", err)
+	}
+}
+
+// TestAdviceOnControllers: only a controller that --controllers names is worth a log line. The default, "*",
+// includes the controllers that are not part of vzones.
+func TestAdviceOnControllers(t *testing.T) {
+	const flag = "--controllers="
+	for _, c := range []struct {
+		flags []string
+		want  map[string]bool
+	}{
+		{want: map[string]bool{}},
+		{flags: []string{flag + "*"}, want: map[string]bool{}},
+		{flags: []string{flag + "cloud-node,service"}, want: map[string]bool{names.ServiceLBController: true}},
+		{flags: []string{flag + "*,node-route-controller"}, want: map[string]bool{names.NodeRouteController: true}},
+	} {
+		opts, err := parseFlags(t, c.flags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := New(nil, Options{})
+		all := a.controllers(t.Context())
+		completed := new(appconfig.Config).Complete()
+		if err := opts.Generic.ApplyTo(&completed.ComponentConfig.Generic, app.ControllerNames(all), nil, aliases()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{names.ServiceLBController, names.NodeRouteController} {
+			var out bytes.Buffer
+			log := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out), textlogger.Verbosity(2)))
+			start := all[name].Constructor(app.ControllerInitContext{}, completed, nil)
+			if _, started, err := start(klog.NewContext(t.Context(), log), genericapp.ControllerContext{}); started || err != nil {
+				t.Errorf("%v: %s: started %t, error %v, want neither", c.flags, name, started, err)
+			}
+			if got := out.Len() > 0; got != c.want[name] {
+				t.Errorf("%v: %s: the log is %q, want a line: %t", c.flags, name, &out, c.want[name])
+			}
+		}
 	}
 }
 

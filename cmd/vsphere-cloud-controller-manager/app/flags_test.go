@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/names"
 	"k8s.io/cloud-provider/options"
 	genericapp "k8s.io/controller-manager/app"
@@ -238,8 +239,9 @@ func TestControllerNames(t *testing.T) {
 // TestControllersThatAreNotOurs: these controllers do nothing, instead of failing the daemon.
 func TestControllersThatAreNotOurs(t *testing.T) {
 	all := New(nil, Options{}).controllers(t.Context())
+	completed := new(appconfig.Config).Complete()
 	for _, name := range []string{names.ServiceLBController, names.NodeRouteController} {
-		c, started, err := all[name].Constructor(app.ControllerInitContext{}, nil, nil)(t.Context(), genericapp.ControllerContext{})
+		c, started, err := all[name].Constructor(app.ControllerInitContext{}, completed, nil)(t.Context(), genericapp.ControllerContext{})
 		if c != nil || started || err != nil {
 			t.Errorf("%s: controller %v, started %v, error %v, want none of them", name, c, started, err)
 		}
