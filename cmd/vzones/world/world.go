@@ -133,7 +133,7 @@ func (w *World) announcement() string {
 		v := &w.Config.VCenters[i]
 		servers[i] = fmt.Sprintf("%s (%s)", quote.Name(v.Name), quote.Plain(v.Server))
 	}
-	return fmt.Sprintf("configuration: %s; vCenters: %s", w.Source, strings.Join(servers, ", "))
+	return fmt.Sprintf("%s; the credentials are sent to %s", w.Source, strings.Join(servers, ", "))
 }
 
 // minRequestTimeout is the daemon's request timeout.
