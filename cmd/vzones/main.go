@@ -85,13 +85,13 @@ const usage = `Usage:
 Commands:
 {{- range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
 {{- if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
 `
 
 func (t *tool) command() *cobra.Command {

@@ -57,6 +57,24 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// TestExamplesComeBeforeFlags: the flags of most commands fill a screen.
+func TestExamplesComeBeforeFlags(t *testing.T) {
+	for _, cmd := range commands() {
+		if cmd.Hidden {
+			continue
+		}
+		var out bytes.Buffer
+		if status := run(append(strings.Fields(cmd.CommandPath())[1:], "--help"), nil, &out, io.Discard); status != success {
+			t.Fatalf("%s --help: status %d, want %d", cmd.CommandPath(), status, success)
+		}
+		examples := strings.Index(out.String(), "\nExamples:\n")
+		flags := strings.Index(out.String(), "\nFlags:\n")
+		if examples < 0 || flags < examples {
+			t.Errorf("%s --help: examples are at %d, flags at %d, want examples first:\n%s", cmd.CommandPath(), examples, flags, &out)
+		}
+	}
+}
+
 func commands() []*cobra.Command {
 	root := (&tool{}).command()
 	return append([]*cobra.Command{root}, root.Commands()...)
