@@ -58,13 +58,33 @@ MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/re
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
 .PHONY: help
-help: ## list the targets for working on a change
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+help:
+	@awk -F ':.*## ' '/^##@ / { printf "%s%s\n", separator, substr($$0, 5); separator = "\n" } \
+		/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 # For a shell: eval "$(make env)".
 .PHONY: env
 env:
 	@echo "export GOFLAGS='$(GOFLAGS)' CGO_ENABLED=0"
+
+##@ Try it (docs/tutorial/first-cluster.md)
+
+.PHONY: demo
+demo: ## label the Nodes of a real control plane from three simulated vCenters (DEMO_KEEP=1 keeps them running, DEMO_KEEP=cluster without a daemon)
+	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about four minutes on two idle cores")
+	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
+	@$(MAKE) -s $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
+	@$(BUILD) demo -o bin/demo ./test/demo
+	@exec bin/demo
+
+.PHONY: helm
+helm: $(HELM) $(KUBECTL) $(REGISTRY) ## build Helm, kubectl and a registry for the tutorial and the tests of the chart
+	@go mod download -C .ci/crds $(CRDS)
+
+.PHONY: incumbent
+incumbent: $(INCUMBENT) ## build the vSphere CPI for the tutorial and the tests of a takeover
+
+##@ Build
 
 .PHONY: build
 build: ## build the commands into bin/
@@ -83,9 +103,11 @@ image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VE
 		arm64='$(abspath bin/image/arm64)/vsphere-cloud-controller-manager' >bin/image/name
 	@cat bin/image/name
 
-# Create all files of a release in dist/ (VERSION=v1.37.0, or SNAPSHOT=1 for a trial).
+.PHONY: controlplane
+controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
+
 .PHONY: release
-release: $(RELEASE_TOOLS) $(HELM)
+release: $(RELEASE_TOOLS) $(HELM) ## create all files of a release in dist/ (VERSION=v1.37.0, or SNAPSHOT=1 for a trial)
 	@echo "release: $(VERSION), into dist (three quarters of an hour the first time)"
 	@bin/tools/goreleaser check
 	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
@@ -101,13 +123,11 @@ release: $(RELEASE_TOOLS) $(HELM)
 release-files: image $(HELM) bin/tools/syft
 	@.ci/release-files '$(VERSION)' '$(IMAGE)' $(if $(SNAPSHOT),try)
 
-.PHONY: demo
-demo: ## label the Nodes of a real control plane from three simulated vCenters (DEMO_KEEP=1 keeps them running)
-	@$(if $(wildcard bin/demo),,echo "demo: the first run builds the daemon, etcd and Kubernetes from source: about four minutes on two idle cores")
-	@$(MAKE) build $(if $(DEMO_KEEP),,COMMANDS=$(DAEMON))
-	@$(MAKE) -s $(API) $(if $(filter cluster,$(DEMO_KEEP)),$(PODS))
-	@$(BUILD) demo -o bin/demo ./test/demo
-	@exec bin/demo
+.PHONY: clean
+clean: ## remove bin/ and dist/
+	rm -rf bin dist
+
+##@ Test a change
 
 # More packages in parallel than processors, because tests mostly wait.
 TEST := $(FAST) go test -p 6 -vet=off
@@ -136,6 +156,22 @@ test-scenarios: build $(API) ## run the scenarios and vzones scripts that make t
 	@$(TEST) -timeout 40m ./test/scenarios -rest
 	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
 
+.PHONY: fmt
+fmt: $(LINT) ## format the Go files
+	@$(LINT) fmt
+	@cd .ci/release && ../../$(LINT) fmt
+
+.PHONY: lint
+lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
+	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
+	@$(LINT) run
+	@cd .ci/release && ../../$(LINT) run
+
+.PHONY: verify
+verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check versions, go.mod, go.sum and the modules
+
+##@ Test at length
+
 .PHONY: test-all
 test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with every supported minor version of Kubernetes (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
@@ -145,10 +181,9 @@ test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with e
 # Parameters of the targets below.
 PKG ?= ./...
 SEED ?= 1
-# Compare the zones and levels of random fleets with an oracle (SEED=1 COUNT=100000).
 .PHONY: layouts
 layouts: COUNT ?= 100000
-layouts:
+layouts: ## compare the zones and levels of random fleets with an oracle (SEED=1 COUNT=100000)
 	@VZONES_LAYOUTS=$(COUNT) VZONES_LAYOUT_SEED=$(SEED) go test -count=1 -timeout 60m -v -run 'TestZonesAreUniqueOrFound|TestComposedIsItsParts' ./topology
 
 .PHONY: orders
@@ -178,27 +213,11 @@ bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BEN
 # recorded in docs/reference/compatibility.md.
 K8S ?=
 
-# Run the demo and selected tests with several Kubernetes versions (K8S=1.36: one minor version only).
 .PHONY: compat
-compat: build
+compat: build ## run the demo and selected tests with several Kubernetes versions (K8S=1.36: one minor version only)
 	@$(BUILD) compat -o bin/demo ./test/demo
 	@$(BUILD) compat -o bin/compat ./test/compat
 	@exec bin/compat $(K8S)
-
-.PHONY: verify
-verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check go.mod, go.sum and the modules
-
-# Run gofmt, goimports, vet and the linters of .golangci.yml.
-.PHONY: lint
-lint: $(LINT)
-	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
-	@$(LINT) run
-	@cd .ci/release && ../../$(LINT) run
-
-.PHONY: fmt
-fmt: $(LINT) ## format the Go files
-	@$(LINT) fmt
-	@cd .ci/release && ../../$(LINT) fmt
 
 # Only make release builds for macOS, which is similar to Linux.
 .PHONY: check-platforms
@@ -224,28 +243,11 @@ check-modules:
 $(LICENSED): go.mod go.sum LICENSE .ci/licenses .ci/goreleaser/go.mod
 	@.ci/licenses
 
-# Check the code that the commands call for known vulnerabilities (before a release). Not a part of verify: it
-# needs https://vuln.go.dev, and its result changes without a change here.
+# Not a part of verify: it needs https://vuln.go.dev, and its result changes without a change here.
 .PHONY: vulncheck
-vulncheck:
+vulncheck: ## check the code that the commands call for known vulnerabilities (before a release)
 	@$(BUILD) govulncheck -C .ci/tools -o $(abspath bin/tools/govulncheck) golang.org/x/vuln/cmd/govulncheck
 	@bin/tools/govulncheck $(COMMANDS)
-
-.PHONY: controlplane
-controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
-
-# Build the vSphere CPI for the tests of a takeover.
-.PHONY: incumbent
-incumbent: $(INCUMBENT)
-
-# Build Helm, kubectl and a registry for the tests of the chart.
-.PHONY: helm
-helm: $(HELM) $(KUBECTL) $(REGISTRY)
-	@go mod download -C .ci/crds $(CRDS)
-
-.PHONY: clean
-clean: ## remove bin/ and dist/
-	rm -rf bin dist
 
 # $(call kubernetes,MODULE) returns the linker flags for a program of Kubernetes, which otherwise reports the
 # version v0.0.0-master.

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -136,30 +137,68 @@ func TestIndexIsComplete(t *testing.T) {
 
 // TestMakeTargetsExist: what the pages tell to make can be made.
 func TestMakeTargetsExist(t *testing.T) {
-	known, told := make(map[string]bool), 0
+	known := make(map[string]bool)
 	for _, match := range target.FindAllStringSubmatch(read(t, "../Makefile"), -1) {
 		known[match[1]] = true
 	}
-	check := func(page, line string) {
+	told := toldTargets(t)
+	for name, page := range told {
+		if !known[name] {
+			t.Errorf("%s: make %s: no such target", page, name)
+		}
+	}
+	if len(told) == 0 {
+		t.Error("no page has a make command")
+	}
+}
+
+// TestMakeHelp: make help lists the targets that the pages tell to make, each in a group.
+func TestMakeHelp(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "make", "-s", "-C", "..", "help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := ""
+	listed := make(map[string]bool)
+	for line := range strings.Lines(string(out)) {
+		name, isTarget := strings.CutPrefix(line, "  make ")
+		switch {
+		case !isTarget && strings.TrimSpace(line) != "":
+			group = line
+		case isTarget && group == "":
+			t.Errorf("make help lists %q in no group", line)
+		case isTarget:
+			listed[strings.Fields(name)[0]] = true
+		}
+	}
+	for name, page := range toldTargets(t) {
+		isHidden := name == "help" || name == "env" || strings.HasPrefix(name, "check-")
+		if !listed[name] && !isHidden {
+			t.Errorf("%s: make %s: make help does not list it", page, name)
+		}
+	}
+}
+
+// toldTargets returns the targets in the make commands of the pages, each with a page.
+func toldTargets(t *testing.T) map[string]string {
+	t.Helper()
+	told := make(map[string]string)
+	add := func(page, line string) {
 		for _, match := range command.FindAllStringSubmatch(line, -1) {
-			if told++; !known[match[1]] {
-				t.Errorf("%s: make %s: no such target", page, match[1])
-			}
+			told[match[1]] = page
 		}
 	}
 	for path, text := range pages(t) {
 		for _, b := range fixture.Blocks(text) {
 			for line := range strings.Lines(b.Text) {
-				check(path, strings.TrimSpace(line))
+				add(path, strings.TrimSpace(line))
 			}
 		}
 		prose(text, func(line string) {
 			for _, span := range code.FindAllString(line, -1) {
-				check(path, span)
+				add(path, span)
 			}
 		})
 	}
-	if told == 0 {
-		t.Error("no page has a make command")
-	}
+	return told
 }
