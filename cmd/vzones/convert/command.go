@@ -106,7 +106,7 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	isCreated := false
 	switch {
 	case w.Private.IsEmpty() && c.secret != "":
-		fmt.Fprintf(t.Stderr, "%s:1: no Secret was written: the file contains no credentials\n", file)
+		fmt.Fprintf(t.Stderr, "%s:1: no Secret was written: every vCenter already has a Secret or a directory with its credentials\n", file)
 	case w.Private.IsEmpty():
 	case c.secret == "":
 		fmt.Fprintf(t.Stderr, "%s:%d: not carried over: the credentials: use --secret FILE to write the manifest of Secret %s/%s, "+
