@@ -111,20 +111,58 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 		}
 		t.Wrap(&text, cli.LineWidth, title+" ", "  ", "", c.Text)
 	}
+	t.Wrap(&text, cli.LineWidth, "", "  ", "", p.summary())
+	return t.Write(text.Bytes())
+}
+
+// summary counts the Nodes that the daemon would write to, and the Nodes with changes that it would leave as
+// they are.
+func (p *Plan) summary() string {
+	subject := "The change would make the daemon write"
 	if p.isCurrent {
-		return t.Write(fmt.Appendf(text.Bytes(), "The daemon would write to %d of %d Nodes.\n", p.written(), p.Nodes))
+		subject = "The daemon would write"
 	}
-	return t.Write(fmt.Appendf(text.Bytes(), "%d of %d Nodes would change.\n", len(p.Changes), p.Nodes))
+	written := p.written()
+	text := fmt.Sprintf("%s to %d of %s.", subject, written, cli.Count(p.Nodes, "Node"))
+	switch unwritten := len(p.Changes) - written; unwritten {
+	case 0:
+		return text
+	case 1:
+		text += " 1 more differs, and stays as it is: "
+	default:
+		text += fmt.Sprintf(" %s more differ, and stay as they are: ", cli.Number(unwritten))
+	}
+	return text + quote.Reasons(p.reasons(), quote.Most) + "."
+}
+
+func (n *NodeChange) isWritten() bool {
+	return slices.ContainsFunc(n.Changes, func(c Change) bool { return c.Action != "" })
 }
 
 func (p *Plan) written() int {
 	count := 0
-	for _, n := range p.Changes {
-		if slices.ContainsFunc(n.Changes, func(c Change) bool { return c.Action != "" }) {
+	for i := range p.Changes {
+		if p.Changes[i].isWritten() {
 			count++
 		}
 	}
 	return count
+}
+
+// reasons returns the reasons that the daemon does not write to Nodes with changes, without duplicates.
+func (p *Plan) reasons() []string {
+	var texts []string
+	for i := range p.Changes {
+		if p.Changes[i].isWritten() {
+			continue
+		}
+		for _, c := range p.Changes[i].Changes {
+			if !slices.Contains(texts, c.Text) {
+				texts = append(texts, c.Text)
+			}
+		}
+	}
+	return texts
 }
 
 func cell(value string) string { return cmp.Or(quote.Text(value), world.Nothing) }
