@@ -22,13 +22,14 @@ func Command(t *cli.Tool) *cobra.Command {
 		Use:   "nodes [NODE…]",
 		Short: "Show where each Node is placed, and whether its labels match",
 		Long: `Show where each Node's VM is (vCenter, datacenter, cluster and host), and the Node's
-placement: the region, zone and further labels that the Node should have. Also show
-addresses and problems.
+placement: the region, zone and further labels that the Node should have. If the Node's
+label differs, it follows in parentheses. Also show addresses and problems.
 
 STATUS is Placed if there is no problem, Unmanaged if vzones does not manage the Node, and
-NotInitialized if nothing is missing but the Node still has the taint. Otherwise it is the
-reason of the Event about the Node. If its placement is unknown, VCENTER is the vCenter
-where its VM was last found. -o wide shows the problem.
+NotInitialized if nothing is missing but the Node still has the taint. It is VMPoweredOff
+if the Node is not ready because its VM is off. Otherwise it is the reason of the Event
+about the Node. If its placement is unknown, VCENTER is the vCenter where its VM was last
+found. -o wide shows the problem.
 
 The exit status is 1 if a Node has a problem, or if its labels differ from its
 placement.`,
@@ -62,18 +63,18 @@ func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format
 			return fmt.Errorf("Node %s not found: see kubectl get nodes", quote.Name(name))
 		}
 	}
-	report := &Report{VCenters: vcentersOf(w), Nodes: []Node{}}
+	out := &Report{VCenters: vcentersOf(w), Nodes: []Node{}}
 	for _, n := range w.Selected() {
 		if len(names) == 0 || slices.Contains(names, n.Name) {
-			report.Nodes = append(report.Nodes, nodeOf(w.Look(n)))
+			out.Nodes = append(out.Nodes, nodeOf(w, w.Look(n)))
 		}
 	}
-	list := listOf(report.Nodes, w.Config.Topology.Policy.Labels())
-	list.Data = report
+	list := listOf(out.Nodes, w.Config.Topology.Policy.Labels())
+	list.Data = out
 	if err := t.Print(format, list); err != nil {
 		return err
 	}
-	return report.result(t)
+	return out.result(t)
 }
 
 func (r *Report) result(t *cli.Tool) error {

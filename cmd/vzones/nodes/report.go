@@ -12,7 +12,10 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
+	"vzones/provider/report"
 	"vzones/topology"
+	"vzones/vcenter/inventory"
 )
 
 // Report is the JSON and YAML output.
@@ -52,9 +55,11 @@ type Node struct {
 	Path       string `json:"path,omitempty"`
 	PowerState string `json:"powerState,omitempty"`
 	// Region, Zone and Labels are the values that the Node should have. Labels includes region and zone.
-	Region string            `json:"region,omitempty"`
-	Zone   string            `json:"zone,omitempty"`
-	Labels map[string]string `json:"labels,omitempty"`
+	// Current are the values of the same labels on the Node.
+	Region  string            `json:"region,omitempty"`
+	Zone    string            `json:"zone,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Current map[string]string `json:"currentLabels,omitempty"`
 	// Differences are the labels of the Node that differ from its place.
 	Differences []Difference `json:"differences,omitempty"`
 	// Addresses are the addresses that the Node has or will get.
@@ -100,20 +105,29 @@ func vcentersOf(w *world.World) []VCenter {
 	return vcenters
 }
 
-func nodeOf(l *world.Look) Node {
+func nodeOf(w *world.World, l *world.Look) Node {
+	values := placementOf(w, l)
 	n := Node{
 		Name: l.Node.Name, Initialized: !l.Uninitialized, ProviderID: l.Node.Spec.ProviderID,
 		VCenter: l.VCenter(), InstanceType: l.Place.InstanceType,
-		Region: l.Place.Placement.Value(topology.LabelRegion), Zone: l.Place.Placement.Value(topology.LabelZone),
+		Region: values.Value(topology.LabelRegion), Zone: values.Value(topology.LabelZone),
 	}
 	for i := range l.Node.Spec.Taints {
 		n.Taints = append(n.Taints, l.Node.Spec.Taints[i].ToString())
 	}
-	for _, d := range l.Place.Placement.Decisions {
+	for _, d := range values.Decisions {
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
 		}
 		n.Labels[d.Label] = d.Value
+	}
+	for _, label := range w.Config.Topology.Policy.Labels() {
+		if value := world.ValueOn(l.Node, label); value != "" && !l.Foreign {
+			if n.Current == nil {
+				n.Current = map[string]string{}
+			}
+			n.Current[label] = value
+		}
 	}
 	if m := l.Place.VM; m != nil {
 		n.VM = m.Ref.ID
@@ -141,6 +155,19 @@ func nodeOf(l *world.Look) Node {
 	return n
 }
 
+// placementOf returns the values that a Node should have. If a required value is missing, it returns the
+// others, which the daemon does not write without it.
+func placementOf(w *world.World, l *world.Look) topology.Placement {
+	m := l.Place.VM
+	if m == nil || l.Place.VMErr != nil || l.Place.PlaceErr == nil {
+		return l.Place.Placement
+	}
+	policy := w.Config.Topology.Policy
+	policy.Invisible = inventory.StateOf(w.States, m.Ref.VCenter).Snapshot.InvisibleCategories
+	known, _ := world.Lacking(policy, placement.Paths(w.States, m.Ref.VCenter, m.Paths))
+	return known
+}
+
 func statusOf(l *world.Look) (status, problem string) {
 	switch {
 	case l.Foreign && l.Err != nil:
@@ -151,6 +178,8 @@ func statusOf(l *world.Look) (status, problem string) {
 		return l.Reason(), l.Text()
 	case l.Uninitialized:
 		return notInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
+	case l.Off:
+		return report.OutcomeOfError(inventory.ErrPoweredOff).Event, offText(l.Place.VM)
 	case len(l.Differences) == 0:
 		return placed, ""
 	}
@@ -162,6 +191,13 @@ func statusOf(l *world.Look) (status, problem string) {
 	}
 	worst := slices.IndexFunc(world.DifferenceReasons(), func(reason string) bool { return slices.Contains(reasons, reason) })
 	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
+}
+
+func offText(m *inventory.VM) string {
+	if m == nil {
+		return "its VM is off"
+	}
+	return m.Ref.Located(m.InventoryPath) + " is off"
 }
 
 // listOf returns the table of Nodes, with one column per further level.
@@ -181,13 +217,14 @@ func listOf(nodes []Node, labels []string) *cli.List {
 	base := func(object string) string { return strings.TrimPrefix(path.Base("/"+object), "/") }
 	for i := range nodes {
 		n := &nodes[i]
-		names := []string{n.Name, n.Status, n.VCenter, base(n.Datacenter), base(n.Cluster), base(n.Host), n.Region, n.Zone}
-		for _, label := range levels {
-			names = append(names, n.Labels[label])
-		}
+		names := []string{n.Name, n.Status, n.VCenter, base(n.Datacenter), base(n.Cluster), base(n.Host)}
 		cells := make([]string, len(names))
 		for i, name := range names {
 			cells[i] = cellOf(name)
+		}
+		cells = append(cells, n.labelCell(topology.LabelRegion), n.labelCell(topology.LabelZone))
+		for _, label := range levels {
+			cells = append(cells, n.labelCell(label))
 		}
 		cells = append(cells, cellOf(uniqueIPs(n.Addresses)...), cellOf(n.InstanceType), cellOf(n.VM), cellOf(n.PowerState), cellOf(n.Taints...))
 		list.Rows = append(list.Rows, cli.Row{Name: n.Name, Cells: append(cells, cmp.Or(n.Problem, world.Nothing)), Color: colorOf(n)})
@@ -205,6 +242,21 @@ func colorOf(n *Node) cli.Color {
 		return cli.Yellow
 	}
 	return cli.Red
+}
+
+// labelCell returns the value that a Node should have, followed by its present value if that differs.
+func (n *Node) labelCell(label string) string {
+	cell := cellOf(n.Labels[label])
+	current := n.Current[label]
+	switch {
+	case current == n.Labels[label]:
+		return cell
+	case current != "":
+		return cell + " (label: " + quote.Plain(current) + ")"
+	case n.Initialized && n.Status != foreign:
+		return cell + " (no label)"
+	}
+	return cell
 }
 
 func cellOf(values ...string) string {
