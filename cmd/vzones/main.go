@@ -126,6 +126,9 @@ is invalid or the command failed.`,
 		fleetmap.Command(t.Tool),
 		t.versionCommand(),
 	)
+	for _, cmd := range root.Commands() {
+		cli.CompleteFlags(cmd)
+	}
 	return root
 }
 

@@ -50,8 +50,10 @@ type failOn Severity
 func (s *failOn) String() string { return string(*s) }
 func (s *failOn) Type() string   { return "SEVERITY" }
 
+func (s *failOn) Completions() []string { return []string{string(Error), string(Warning)} }
+
 func (s *failOn) Set(text string) error {
-	if !slices.Contains([]Severity{Error, Warning}, Severity(text)) {
+	if !slices.Contains(s.Completions(), text) {
 		return fmt.Errorf("must be %s or %s", Error, Warning)
 	}
 	*s = failOn(text)

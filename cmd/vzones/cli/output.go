@@ -36,11 +36,8 @@ func Formats() []Format { return []Format{Table, Wide, JSON, YAML, Name} }
 // Flag adds --output with these formats. The first is the default.
 func (f *Format) Flag(flags *pflag.FlagSet, formats ...Format) {
 	*f = formats[0]
-	names := make([]string, len(formats))
-	for i := range formats {
-		names[i] = string(formats[i])
-	}
-	flags.VarP(&formatValue{f, formats}, "output", "o", "the output format: "+strings.Join(names, ", ")+jsonPathUsage(formats))
+	value := &formatValue{f, formats}
+	flags.VarP(value, "output", "o", "the output format: "+strings.Join(value.Completions(), ", ")+jsonPathUsage(formats))
 }
 
 type formatValue struct {
@@ -50,6 +47,15 @@ type formatValue struct {
 
 func (v *formatValue) String() string { return string(*v.format) }
 func (v *formatValue) Type() string   { return "FORMAT" }
+
+// Completions returns the formats without jsonPath, which needs a template.
+func (v *formatValue) Completions() []string {
+	names := make([]string, len(v.formats))
+	for i, f := range v.formats {
+		names[i] = string(f)
+	}
+	return names
+}
 
 func (v *formatValue) Set(text string) error {
 	if slices.Contains(v.formats, JSON) && strings.HasPrefix(text, jsonPath) {

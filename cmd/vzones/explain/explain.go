@@ -5,6 +5,7 @@ package explain
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,11 +48,25 @@ its labels differ from its placement, or vzones would delete it.`,
 			}
 			return run(cmd.Context(), t, flags, format, args[0])
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: cli.CompleteNames(1, func(cmd *cobra.Command, prefix string) ([]string, error) {
+			if strings.HasPrefix(prefix, "VZ") {
+				return findings(), nil
+			}
+			return world.NodeNames(cmd.Context(), flags)
+		}),
 	}
 	flags.Add(cmd.Flags())
 	format.Flag(cmd.Flags(), cli.Table, cli.JSON, cli.YAML)
 	return cmd
+}
+
+// findings returns the IDs of all findings with their titles, as completions.
+func findings() []string {
+	var all []string
+	for _, k := range check.Kinds() {
+		all = append(all, cobra.CompletionWithDesc(k.ID, k.Title))
+	}
+	return all
 }
 
 func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, name string) error {

@@ -41,7 +41,9 @@ placement.`,
 			t.Started = true
 			return run(cmd.Context(), t, flags, format, args)
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: cli.CompleteNames(0, func(cmd *cobra.Command, _ string) ([]string, error) {
+			return world.NodeNames(cmd.Context(), flags)
+		}),
 	}
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())

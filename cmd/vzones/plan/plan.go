@@ -63,6 +63,7 @@ The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be 
 			t.Started = true
 			return run(cmd.Context(), t, flags, format, &change{configFile: configFile, tags: tags})
 		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags.Add(cmd.Flags())
 	flags.AddSelector(cmd.Flags())
