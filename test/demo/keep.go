@@ -68,6 +68,7 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
   vzones check -c %[1]s/vsphere.yaml
   helm install vzones manifests/chart --namespace kube-system --values %[1]s/values.yaml
   kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager
+  kubectl wait node --all --for=condition=vzones/TopologyReady --timeout=2m
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
 There are no kubelets and no images: the demo itself runs the Pods of vzones and the vSphere CPI, with

@@ -52,10 +52,7 @@ zone = k8s-zone
 // configuration. Every command must succeed, but vzones check may report findings.
 func TestInstallByThePages(t *testing.T) {
 	enter := keptCluster(t)
-	lines := shellBlocks(t, "docs/tutorial/first-cluster.md", "## 3. ")
-	last := len(lines) - 1
-	enter(lines[:last]...)
-	enter(await("example.com/vcenter"), lines[last])
+	checkColumns(t, enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 3. ")...))
 
 	// ownManifest is the completed plain manifest.
 	const ownManifest = "vsphere-cloud-controller-manager.yaml"
@@ -88,8 +85,7 @@ func TestMigrateByThePages(t *testing.T) {
 	if _, err := os.Stat(incumbent); err != nil {
 		t.Skipf("left out: make incumbent builds the vSphere CPI: %v", err)
 	}
-	enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...)
-	enter(await(zoneLabel))
+	checkColumns(t, enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...))
 	enter(shellBlocks(t, migrate, "### Preview the migration")...)
 	enter(shellBlocks(t, migrate, "### If you deployed the CPI from your own manifest")...)
 	enter(awaitKey("annotations", nodeinfo.KeyVM))
@@ -104,9 +100,32 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(status)
 }
 
+// checkColumns fails unless kubectl get nodes, whose output is included, shows a value in each column. It leaves
+// the cells of missing labels empty.
+func checkColumns(t *testing.T, output string) {
+	t.Helper()
+	shown := 0
+	columns := 0
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		isNode := columns > 0 && len(fields) > 1 && (fields[1] == "Ready" || fields[1] == "NotReady")
+		switch {
+		case len(fields) > 1 && fields[0] == "NAME" && fields[1] == "STATUS":
+			columns = len(fields)
+		case isNode && len(fields) < columns:
+			t.Errorf("a Node is shown with %d of %d columns: %q", len(fields), columns, line)
+		case isNode:
+			shown++
+		}
+	}
+	if shown == 0 {
+		t.Errorf("no Node is shown with all columns:\n%s", output)
+	}
+}
+
 // keptCluster starts the demo's cluster in a folder that looks like a fully built clone. It returns a
-// function that runs blocks of commands there.
-func keptCluster(t *testing.T) (enter func(blocks ...string)) {
+// function that runs blocks of commands there and returns their output.
+func keptCluster(t *testing.T) (enter func(blocks ...string) string) {
 	t.Helper()
 	if err := cluster.Wanted(cluster.ControllerManager, cluster.Scheduler); err != nil {
 		t.Skipf("left out: %v", err)
@@ -156,8 +175,9 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 	if err != nil {
 		t.Fatalf("the cluster has not started: %v\n%s", err, out)
 	}
-	return func(blocks ...string) {
+	return func(blocks ...string) string {
 		t.Helper()
+		var all strings.Builder
 		for _, block := range blocks {
 			ctx, cancel := context.WithTimeout(t.Context(), stack.Slower(limit))
 			cmd := exec.CommandContext(ctx, "sh", "-ec", strings.ReplaceAll(block, "vzones check\n", await(zoneLabel)+"vzones check || test $? -eq 1\n"))
@@ -174,7 +194,9 @@ func keptCluster(t *testing.T) (enter func(blocks ...string)) {
 				t.Fatalf("entering this block: %v\n%s\nit printed:\n%s\nthe demo printed:\n%s", err, block, said, out)
 			}
 			t.Logf("%s\n%s", block, said)
+			all.Write(said)
 		}
+		return all.String()
 	}
 }
 
