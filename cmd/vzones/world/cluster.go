@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -30,7 +31,8 @@ func (w *World) connect(f *Flags) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
-	if raw, err := rules.Load(); f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
+	raw, err := rules.Load()
+	if f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
 		// In a Pod, client-go would send the Pod's token to that server.
 		return errors.New("--server requires a kubeconfig: without one, the token of this Pod would be sent to that server")
 	}
@@ -51,12 +53,30 @@ func (w *World) connect(f *Flags) error {
 		cfg.Burst = 100
 		cfg.Timeout = cmp.Or(cfg.Timeout, f.Timeout, time.Minute)
 		w.RESTConfig = cfg
+		w.Cluster = f.clusterName(raw, cfg.Host)
 		w.Client, err = kubernetes.NewForConfig(cfg)
 	}
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
 	}
 	return nil
+}
+
+// clusterName returns the name by which users of kubectl know a cluster, or "".
+func (f *Flags) clusterName(raw *api.Config, server string) string {
+	name := cmp.Or(f.Overrides.Context.Cluster, f.Overrides.CurrentContext)
+	if name == "" && raw != nil {
+		name = raw.CurrentContext
+	}
+	u, err := url.Parse(server)
+	switch {
+	case name != "" && f.Overrides.ClusterInfo.Server == "":
+		return quote.Name(name)
+	case err != nil:
+		return ""
+	}
+	// The URL may contain credentials.
+	return quote.Name(u.Host)
 }
 
 // userInfo matches the credentials of a URL in an error. They may contain spaces, quotes and slashes.

@@ -40,6 +40,9 @@ type World struct {
 	// Client and RESTConfig are nil without a cluster.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
+	// Cluster names the Kubernetes cluster: the context or cluster of the kubeconfig, or the API
+	// server's address. It is empty without a cluster.
+	Cluster string
 	// NoNodes is the reason that the Nodes were not listed, or nil.
 	NoNodes error
 	// Nodes are sorted by name.
