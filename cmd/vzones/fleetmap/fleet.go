@@ -14,6 +14,8 @@ import (
 
 // fleet contains the hosts, Nodes and vCenters. arrange computes the boxes.
 type fleet struct {
+	// Cluster is the name of the Kubernetes cluster, or "".
+	Cluster  string
 	Read     time.Time
 	VCenters []*vcenter // VCenters are in the order of the configuration.
 	hosts    []*host
@@ -37,7 +39,7 @@ type vcenter struct {
 // place is a region and a zone with the sources of their values. Unknown fields are empty.
 type place struct{ Region, Zone, RegionBy, ZoneBy string }
 
-// host is an ESXi host. A host without an ID stands for the unknown hosts of a vCenter.
+// host is an ESXi host. A host without an ID stands for unknown hosts of a vCenter.
 type host struct {
 	VCenter, ID string
 	Name        string
@@ -46,17 +48,33 @@ type host struct {
 	Standalone bool
 	place
 	Marks []mark
+	// cause is set for the unknown hosts of Nodes without a placement, and of an unread vCenter.
+	cause *cause
 }
 
 type node struct {
 	Name         string
 	ControlPlane bool
 	// VM is the name of the VM, or "" if unknown.
-	VM string
-	// host is nil if the Node has no place.
+	VM   string
 	host *host
 	place
 	Marks []mark
+	// cause is nil if the Node has a placement. Otherwise its place is its host's, or that of its labels.
+	cause *cause
+	// where contains the titles of the boxes around the Node.
+	where []string
+}
+
+// cause is the reason that Nodes have no placement. Nodes with the same Key need the same action.
+type cause struct {
+	Key string
+	// Reason is the reason of the Event about such a Node.
+	Reason string
+	// title is the title of the box if the hosts of the Nodes are unknown.
+	title string
+	// text is the error of an unread vCenter, or "".
+	text string
 }
 
 // mark is a remark about an object. Text is one line without control characters.
@@ -126,9 +144,13 @@ type box struct {
 	key string
 	// Title is the kind and the name. A box without a name groups objects with an unknown value.
 	Title, Kind, Name string
-	// Where is the region and zone around the box.
-	Where    string
+	// where contains the titles of the region and the zone around the box.
+	where    []string
 	VCenters []string
+	// IsUnknown reports whether all hosts of the box are unknown, and its Nodes have no placement.
+	IsUnknown bool
+	// Why is the reason that a cluster box stands for an unread vCenter, or "".
+	Why string
 	// By are the sources of a region's or zone's value.
 	By     []string
 	Marks  []mark
@@ -145,16 +167,9 @@ func walk(boxes []*box, f func(*box)) {
 	}
 }
 
-// counts are numbers of objects. An object in several boxes is counted once.
-type counts struct{ Regions, Zones, Clusters, Hosts, UsedHosts, Nodes, ControlPlane, Problems int }
-
-// note groups the objects with marks of one kind.
-type note struct {
-	Kind  kind
-	Items []item
-}
-
-type item struct{ Name, Where, Text string }
+// counts are numbers of objects. An object in several boxes is counted once. Unlocated Nodes are on unknown
+// hosts.
+type counts struct{ Regions, Zones, Clusters, Hosts, UsedHosts, Nodes, Unlocated, ControlPlane, Problems int }
 
 // arrange puts hosts and Nodes into boxes, independent of their order. A host appears at the place of
 // its own path and at the places of its Nodes, which differ if a resource pool or folder decides.
@@ -166,7 +181,7 @@ func (f *fleet) arrange() {
 	}
 	slices.SortFunc(f.hosts, func(a, b *host) int {
 		return cmp.Or(rank[a.VCenter]-rank[b.VCenter], strings.Compare(a.VCenter, b.VCenter), compareNames(a.Cluster, b.Cluster),
-			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID), strings.Compare(a.cause.key(), b.cause.key()))
 	})
 	slices.SortFunc(f.nodes, func(a, b *node) int { return strings.Compare(a.Name, b.Name) })
 	nodesOn := map[*host][]*node{}
@@ -175,14 +190,18 @@ func (f *fleet) arrange() {
 		nodesOn[n.host] = append(nodesOn[n.host], n)
 	}
 	for _, h := range f.hosts {
-		if h.Region != "" || h.Zone != "" || len(nodesOn[h]) == 0 {
+		hasUnplaced := slices.ContainsFunc(nodesOn[h], func(n *node) bool { return n.cause != nil })
+		switch {
+		case h.cause != nil && hasUnplaced: // It has the places of its Nodes.
+		case h.Region != "" || h.Zone != "" || hasUnplaced || len(nodesOn[h]) == 0:
 			f.put(h, h.place)
-		} else { // The zone of its Nodes comes from another path, so the host needs no tags.
+		default: // The zone of its Nodes comes from another path, so the host needs no tags.
 			h.Marks = slices.DeleteFunc(h.Marks, func(m mark) bool { return m.Kind == untagged || m.Kind == undecided })
 		}
 		for _, n := range nodesOn[h] {
 			b := f.put(h, n.place)
 			b.Nodes = append(b.Nodes, n)
+			n.where = append(slices.Clone(b.where), b.Title)
 		}
 	}
 	byName := func(a, b *box) int { return compareNames(a.Name, b.Name) }
@@ -191,12 +210,32 @@ func (f *fleet) arrange() {
 		slices.SortFunc(r.Boxes, byName)
 	}
 	walk(f.Regions, (*box).gather)
-	walk(f.Regions, func(b *box) { b.Counts = count([]*box{b}) })
+	walk(f.Regions, func(b *box) {
+		b.Counts = count([]*box{b})
+		b.IsUnknown = b.isUnknown()
+		if len(b.By) > 1 {
+			b.By = slices.DeleteFunc(b.By, func(source string) bool { return source == byLabels })
+		}
+	})
 	f.Counts = count(f.Regions)
-	for _, n := range nodesOn[nil] {
-		f.Counts.addNode(n)
+	f.note()
+}
+
+// byLabels is the source of the places of Nodes without a placement on unknown hosts.
+const byLabels = "the labels of the Nodes"
+
+func (c *cause) key() string {
+	if c == nil {
+		return ""
 	}
-	f.note(nodesOn[nil])
+	return c.Key
+}
+
+func (b *box) isUnknown() bool {
+	if len(b.Boxes) == 0 {
+		return b.IsUnknown
+	}
+	return !slices.ContainsFunc(b.Boxes, func(below *box) bool { return !below.isUnknown() })
 }
 
 // compareNames compares names. Empty names sort last.
@@ -216,17 +255,21 @@ func (f *fleet) put(h *host, p place) *box {
 	var b *box
 	boxes := &f.Regions
 	vcenter := quote.Name(h.VCenter)
-	where := ""
+	unknown := "VMs on unknown hosts"
+	if h.cause != nil {
+		unknown = quote.Text(h.cause.title)
+	}
+	var where []string
 	for level, wanted := range [...]struct{ kind, name, none, key, by string }{
 		levelRegion:  {"region", p.Region, "no region", p.Region, p.RegionBy},
 		levelZone:    {"zone", p.Zone, "no zone", fmt.Sprintf("%q %q", p.Region, p.Zone), p.ZoneBy},
-		levelCluster: {cluster, h.Cluster, "VMs on unknown hosts", fmt.Sprintf("%q %q", h.VCenter, h.Cluster), ""},
-		levelHost:    {"host", cmp.Or(h.Name, h.ID), "unknown host", fmt.Sprintf("%q %q", h.VCenter, h.ID), ""},
+		levelCluster: {cluster, h.Cluster, unknown, fmt.Sprintf("%q %q %q", h.VCenter, h.Cluster, h.cause.key()), ""},
+		levelHost:    {"host", cmp.Or(h.Name, h.ID), "unknown host", fmt.Sprintf("%q %q %q", h.VCenter, h.ID, h.cause.key()), ""},
 	} {
 		i := slices.IndexFunc(*boxes, func(b *box) bool { return b.key == wanted.key })
 		if i < 0 {
 			name := quote.Name(wanted.name)
-			b = &box{level: level, key: wanted.key, Kind: wanted.kind, Name: name, Title: wanted.kind + " " + name, Where: where}
+			b = &box{level: level, key: wanted.key, Kind: wanted.kind, Name: name, Title: wanted.kind + " " + name, where: where}
 			if name == "" {
 				b.Title = wanted.none
 			}
@@ -234,17 +277,21 @@ func (f *fleet) put(h *host, p place) *box {
 			*boxes = append(*boxes, b)
 		}
 		b = (*boxes)[i]
-		if !slices.Contains(b.VCenters, vcenter) {
+		if vcenter != "" && !slices.Contains(b.VCenters, vcenter) {
 			b.VCenters = append(b.VCenters, vcenter)
 		}
 		if source := quote.Text(wanted.by); source != "" && !slices.Contains(b.By, source) {
 			b.By = append(b.By, source)
 		}
+		if level == levelCluster && h.cause != nil {
+			b.Why = h.cause.text
+		}
 		if boxes = &b.Boxes; level < levelCluster {
-			where = strings.TrimPrefix(where+", "+b.Title, ", ")
+			where = append(slices.Clone(where), b.Title)
 		}
 	}
 	b.Marks = slices.Clone(h.Marks)
+	b.IsUnknown = h.cause != nil
 	return b
 }
 
@@ -285,6 +332,9 @@ func count(boxes []*box) counts {
 		}
 		for _, n := range b.Nodes {
 			c.addNode(n)
+			if b.Name == "" {
+				c.Unlocated++
+			}
 		}
 	})
 	return c
@@ -300,42 +350,6 @@ func (c *counts) addNode(n *node) {
 	}
 }
 
-// note sets Notes. An object in several boxes is listed once.
-func (f *fleet) note(withoutPlace []*node) {
-	var notes [len(kinds)]note
-	seen := map[string]bool{}
-	add := func(key, name, where string, marks []mark) {
-		for _, m := range marks {
-			if id := key + fmt.Sprint(m); !seen[id] {
-				seen[id] = true
-				notes[m.Kind].Items = append(notes[m.Kind].Items, item{name, where, m.Text})
-			}
-		}
-	}
-	for _, v := range f.VCenters {
-		add("vCenter "+v.Name, "vCenter "+v.Name, "", v.Marks)
-	}
-	for _, n := range withoutPlace {
-		add("node "+n.Name, n.Name, "", n.Marks)
-	}
-	walk(f.Regions, func(b *box) {
-		add(b.key, b.Title, b.Where, b.Marks)
-		for _, n := range b.Nodes {
-			add("node "+n.Name, n.Name, b.Where+", "+b.Title, n.Marks)
-		}
-	})
-	for k := range notes {
-		if notes[k].Kind = kind(k); len(notes[k].Items) > 0 {
-			f.Notes = append(f.Notes, &notes[k])
-		}
-	}
-}
-
-// isComplete reports whether every vCenter was read and every Node has a place.
-func (f *fleet) isComplete() bool {
-	return len(f.Notes) == 0 || kinds[f.Notes[0].Kind].severity != check.Error
-}
-
 func (f *fleet) summary() string {
 	c := &f.Counts
 	text := []string{
@@ -344,7 +358,11 @@ func (f *fleet) summary() string {
 	if f.HasNodes {
 		text = append(text, c.nodes())
 	}
-	return strings.Join(text, ", ")
+	summary := strings.Join(text, ", ")
+	if f.Cluster != "" {
+		summary += " of Kubernetes cluster " + f.Cluster
+	}
+	return summary
 }
 
 // foreign returns a line about the Nodes that are not on the map, or "".
@@ -362,17 +380,38 @@ func (c *counts) nodes() string {
 	return fmt.Sprintf("%s (%s control plane)", cli.Count(c.Nodes, "Node"), cli.Number(c.ControlPlane))
 }
 
-func (f *fleet) occupancy(c counts) string {
+// occupancyOf is occupancy for a box, whose title may contain that its hosts are unknown.
+func (f *fleet) occupancyOf(b *box) string {
 	switch {
-	case !f.HasNodes:
-		return cli.Count(c.Hosts, "host")
+	case b.level != levelCluster || !b.IsUnknown:
+		return f.occupancy(b.Counts)
+	case b.Counts.Nodes == 0:
+		return ""
+	}
+	return b.Counts.nodes()
+}
+
+func (f *fleet) occupancy(c counts) string {
+	hosts := cli.Count(c.Hosts, "host")
+	located := c.Nodes - c.Unlocated
+	switch {
+	case c.Hosts == 0 && c.Nodes > 0:
+		return c.nodes() + " on unknown hosts"
 	case c.Hosts == 0:
-		return c.nodes()
+		return "unknown hosts"
+	case !f.HasNodes:
+		return hosts
 	case c.Nodes == 0:
-		return "no Nodes on " + cli.Count(c.Hosts, "host")
+		return "no Nodes on " + hosts
 	}
-	if c.UsedHosts == c.Hosts {
-		return c.nodes() + " on " + cli.Count(c.Hosts, "host")
+	if c.UsedHosts < c.Hosts && located > 0 {
+		hosts = cli.Number(c.UsedHosts) + " of " + hosts
 	}
-	return fmt.Sprintf("%s on %s of %s", c.nodes(), cli.Number(c.UsedHosts), cli.Count(c.Hosts, "host"))
+	if c.Unlocated == 0 {
+		return c.nodes() + " on " + hosts
+	}
+	if located == 0 {
+		return c.nodes() + " on unknown hosts, none on " + hosts
+	}
+	return fmt.Sprintf("%s: %s on %s, %s on unknown hosts", c.nodes(), cli.Number(located), hosts, cli.Number(c.Unlocated))
 }

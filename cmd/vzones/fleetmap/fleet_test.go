@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vzones/cmd/vzones/cli"
 	"vzones/internal/quote"
@@ -46,6 +49,20 @@ func (f *fleet) hostOf(id string) *host {
 	panic("no host " + id)
 }
 
+// addUnplaced adds a Node without a placement on unknown hosts of a vCenter, or of none.
+func (f *fleet) addUnplaced(name, vcenter, reason, text string, labels place) {
+	c := &cause{Key: reason + vcenter, Reason: reason, title: "unknown hosts: " + reason}
+	if vcenter != "" {
+		c.title = "hosts of vCenter " + vcenter + ", which was not read"
+	}
+	i := slices.IndexFunc(f.hosts, func(h *host) bool { return h.cause.key() == c.Key })
+	if i < 0 {
+		i = len(f.hosts)
+		f.hosts = append(f.hosts, &host{VCenter: vcenter, cause: c})
+	}
+	f.nodes = append(f.nodes, &node{Name: name, host: f.hosts[i], place: labels, cause: c, Marks: []mark{newMark(unplaced, text)}})
+}
+
 func (f *fleet) addNode(name, id string, marks ...mark) *node {
 	h := f.hostOf(id)
 	n := &node{Name: name, VM: fmt.Sprintf("VM /dc-1/vm/%s of vCenter %q", name, h.VCenter), host: h, place: h.place, Marks: marks}
@@ -55,7 +72,7 @@ func (f *fleet) addNode(name, id string, marks ...mark) *node {
 
 // exampleFleet is a small fleet with every kind of mark.
 func exampleFleet() *fleet {
-	f := &fleet{Read: readAt, HasNodes: true, Foreign: 1, VCenters: []*vcenter{
+	f := &fleet{Cluster: "production", Read: readAt, HasNodes: true, Foreign: 1, VCenters: []*vcenter{
 		{Name: "paris"}, {Name: "milan", Marks: []mark{newMark(incomplete, "the tags of datacenter /dc-2 cannot be read: the account lacks the privilege System.Read")}},
 		{Name: "porto", Marks: []mark{newMark(unread, "logging in to https://vc-porto.example.com is rejected: correct the password in Secret kube-system/vcenters")}},
 	}}
@@ -75,15 +92,23 @@ func exampleFleet() *fleet {
 		f.addNode(fmt.Sprintf("control-%d", i+1), id).ControlPlane = true
 	}
 	for i, id := range []string{
-		"p1-1", "p1-2", "p1-2", "p1-3", "p1-3", "p2-1", "p2-2", "p2-2", "p2-3", "p2-3", "m1-1", "m1-2", "m1-2", "m1-3", "m1-3", "m1-4", "m2-1", "m2-1", "m2-2", "m2-3", "m2-3", "m2-4",
+		"p1-1", "p1-2", "p1-2", "p1-3", "p2-1", "p2-2", "p2-2", "p2-3", "m1-1", "m1-2", "m1-3", "m1-3", "m2-1", "m2-2", "m2-3", "m2-4",
 	} {
 		f.addNode(fmt.Sprintf("worker-%02d", i+1), id)
 	}
-	f.addNode("worker-23", "m2-1", newMark(drift, "the zone differs"))
-	f.addNode("worker-24", "m2-2", newMark(uninitialized, "it is not initialized: VMware Tools report no address yet"))
-	f.addNode("worker-25", "p2-3", newMark(off, "its VM is off or suspended"))
-	f.addNode("worker-26", "p1-2", newMark(problem, "two Nodes have the UUID of its VM: give one of them another UUID"))
-	f.nodes = append(f.nodes, &node{Name: "worker-27", Marks: []mark{newMark(unplaced, `vCenter "porto" may have the VM, and cannot be read`)}})
+	f.addNode("worker-17", "m2-1", newMark(drift, "the zone differs"))
+	f.addNode("worker-18", "m2-2", newMark(uninitialized, "it is not initialized: VMware Tools report no address yet"))
+	f.addNode("worker-19", "p2-3", newMark(off, "its VM is off or suspended"))
+	f.addNode("worker-20", "p1-2", newMark(problem, "two Nodes have the UUID of its VM: give one of them another UUID"))
+	for i, id := range []string{"p3-1", "p3-1", "p3-2"} {
+		n := f.addNode(fmt.Sprintf("worker-%d", 21+i), id, newMark(unplaced, `no tag of category "k8s-zone": attach one to cluster /dc-1/host/p3`))
+		n.cause = &cause{Key: "p3", Reason: "TopologyMissing"}
+	}
+	const lost = `vCenter "porto" does not answer; the Node's VM may be there`
+	f.addUnplaced("worker-24", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-1", byLabels, byLabels})
+	f.addUnplaced("worker-25", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-1", byLabels, byLabels})
+	f.addUnplaced("worker-26", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-2", byLabels, byLabels})
+	f.addUnplaced("worker-27", "", "VCenterUnreachable", `vCenter "porto" may have the VM, and cannot be read`, place{})
 	return f
 }
 
@@ -117,6 +142,51 @@ func largeFleet(nodes int) *fleet {
 	return f
 }
 
+// outageFleet is a large fleet in which a vCenter was not read, and a cluster has no zone.
+func outageFleet() *fleet {
+	f := largeFleet(3000)
+	isDown := func(vcenter string) bool { return vcenter == "vc-02" }
+	f.hosts = slices.DeleteFunc(f.hosts, func(h *host) bool { return isDown(h.VCenter) })
+	f.VCenters[1].Marks = []mark{newMark(unread, "no answer within 15s from https://vc-02.example.com")}
+	f.VCenters = append(f.VCenters, &vcenter{Name: "vc-09", Marks: []mark{newMark(unread, "the password is rejected")}})
+	f.hosts = append(f.hosts, &host{VCenter: "vc-09", cause: &cause{Key: "vc-09", title: "hosts of vCenter vc-09, which was not read", text: "the password is rejected"}})
+	nodes := f.nodes
+	f.nodes = nil
+	for i, n := range nodes {
+		switch {
+		case isDown(n.host.VCenter):
+			n.RegionBy = byLabels
+			n.ZoneBy = byLabels
+			f.addUnplaced(n.Name, "vc-02", "VCenterUnreachable", `vCenter "vc-02" does not answer; the Node's VM may be there`, n.place)
+			continue
+		case strings.Contains(n.host.Cluster, "vc-01-c01"):
+			n.host.Zone = ""
+			n.host.ZoneBy = ""
+			n.host.Marks = []mark{newMark(untagged, "no zone")}
+			n.place = n.host.place
+			n.cause = &cause{Key: "vc-01-c01", Reason: "TopologyMissing"}
+			n.Marks = []mark{newMark(unplaced, fmt.Sprintf("VM %d: no tag of category \"zone\" on the VM's compute, resource pool or folder path: attach one to its host, cluster or datacenter", i))}
+		case i%300 == 299:
+			f.addUnplaced(n.Name, "", "VMNotFound", fmt.Sprintf("no running VM with UUID %d is found", i), place{})
+			continue
+		}
+		f.nodes = append(f.nodes, n)
+	}
+	return f
+}
+
+// denseFleet has about 100 Nodes on each of three hosts in three zones.
+func denseFleet() *fleet {
+	f := &fleet{Read: readAt, HasNodes: true, VCenters: []*vcenter{{Name: "lab"}}}
+	for i := range 3 {
+		f.addHosts("lab", "/dc-1", fmt.Sprintf("c%d", i+1), 1, "region-1", fmt.Sprintf("zone-%d", i+1))
+	}
+	for i := range 296 {
+		f.addNode(fmt.Sprintf("node-%03d", i), fmt.Sprintf("c%d-1", i%3+1))
+	}
+	return f
+}
+
 // evil is a name that tries to break out of the page and to control the terminal.
 const evil = "</script></style></title><script>alert(1)</script><img src=x onerror=alert(1)>\"' onload=\"alert(1)\x1b[31m\x1b]0;title\a\r\n\u202e]]>&lt;{{.}}\x00\xff"
 
@@ -124,19 +194,22 @@ const evil = "</script></style></title><script>alert(1)</script><img src=x onerr
 func hostileFleet() *fleet {
 	h := &host{VCenter: evil, ID: evil, Name: evil, Cluster: evil, place: place{evil, evil, evil, evil}, Marks: []mark{newMark(undecided, evil)}}
 	alone := &host{VCenter: evil, ID: "2", Name: evil, Cluster: evil + "2", Standalone: true, Marks: []mark{newMark(untagged, evil)}}
-	return &fleet{
-		HasNodes: true, hosts: []*host{h, alone}, VCenters: []*vcenter{{evil, []mark{newMark(unread, evil), newMark(incomplete, evil)}}},
+	f := &fleet{
+		Cluster: quote.Name(evil), HasNodes: true, hosts: []*host{h, alone}, VCenters: []*vcenter{{evil, []mark{newMark(unread, evil), newMark(incomplete, evil)}}},
 		nodes: []*node{
 			{Name: evil, ControlPlane: true, host: h, VM: quote.Name(evil), place: h.place, Marks: []mark{newMark(drift, evil)}},
 			{Name: evil + "2", host: h, place: place{evil, evil + "3", evil, evil}},
-			{Name: evil + "3", Marks: []mark{newMark(unplaced, evil)}},
+			{Name: evil + "3", host: h, place: h.place, cause: &cause{Key: evil, Reason: "Evil"}, Marks: []mark{newMark(unplaced, evil)}},
 		},
 	}
+	f.addUnplaced(evil+"4", evil, "Evil", evil, place{evil, evil, evil, evil})
+	f.addUnplaced(evil+"5", "", "Evil", evil, place{})
+	return f
 }
 
 // fleets returns all test fleets, arranged.
 func fleets() map[string]*fleet {
-	all := map[string]*fleet{"example": exampleFleet(), "large": largeFleet(3000), "hostile": hostileFleet()}
+	all := map[string]*fleet{"example": exampleFleet(), "large": largeFleet(3000), "outage": outageFleet(), "dense": denseFleet(), "hostile": hostileFleet()}
 	for _, f := range all {
 		f.arrange()
 	}
@@ -206,8 +279,8 @@ func TestPage(t *testing.T) {
 				}
 			}
 		}
-		if placed := count(f.Regions).Nodes; classes["node"] != placed || classes["host"] < len(f.hosts) {
-			t.Errorf("%s: the page has %d of %d Nodes, and %d of %d hosts", name, classes["node"], placed, classes["host"], len(f.hosts))
+		if classes["node"] != f.Counts.Nodes || f.Counts.Nodes != len(f.nodes) || classes["host"] < len(f.hosts) {
+			t.Errorf("%s: the page has %d Nodes and the headline %d, of %d, and the page has %d of %d hosts", name, classes["node"], f.Counts.Nodes, len(f.nodes), classes["host"], len(f.hosts))
 		}
 		for _, n := range f.nodes {
 			if !strings.Contains(text.String(), n.Name) {
@@ -249,6 +322,47 @@ func TestFew(t *testing.T) {
 	}
 }
 
+// The tree draws each Node, also one without a placement.
+func TestTreeHasAllNodes(t *testing.T) {
+	for name, f := range fleets() {
+		if name == "hostile" { // Its names have spaces, at which lines wrap.
+			continue
+		}
+		drawn, _, _ := strings.Cut(treeOf(t, f, true), "Needs attention")
+		for _, n := range f.nodes {
+			if !strings.Contains(drawn, n.Name) {
+				t.Errorf("%s: Node %s is not in the tree", name, n.Name)
+			}
+		}
+	}
+}
+
+// Nodes without a placement are grouped by cause, the most Nodes first.
+func TestCauses(t *testing.T) {
+	f := outageFleet()
+	f.arrange()
+	var got []string
+	for _, i := range f.Notes[1].Items {
+		got = append(got, i.Name()+": "+i.Reason()+", "+i.Where())
+	}
+	want := []string{
+		"375 Nodes: VCenterUnreachable, region region-2",
+		"32 Nodes: TopologyMissing, region region-1, no zone",
+		"9 Nodes: VMNotFound, no region, no zone, unknown host",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || f.Notes[1].Count != 416 {
+		t.Errorf("%d Nodes have no placement, want 416; the causes differ (-want +got):\n%s", f.Notes[1].Count, diff)
+	}
+	var zones []string
+	for _, z := range f.Regions[1].Boxes {
+		zones = append(zones, fmt.Sprintf("%s: %d, %d unlocated, unknown %t", z.Title, z.Counts.Nodes, z.Counts.Unlocated, z.IsUnknown))
+	}
+	want = []string{"zone zone-2a: 126, 126 unlocated, unknown true", "zone zone-2b: 125, 125 unlocated, unknown true", "zone zone-2c: 124, 124 unlocated, unknown true"}
+	if diff := cmp.Diff(want, zones); diff != "" {
+		t.Errorf("the zones of the unread vCenter differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestOrder(t *testing.T) {
 	want := ""
 	for seed := range uint64(20) {
@@ -269,17 +383,17 @@ func TestOrder(t *testing.T) {
 // Regions count their own objects, and the fleet counts each object once.
 func TestCounts(t *testing.T) {
 	for name, f := range fleets() {
-		nodes, problems := 0, 0
-		for _, n := range f.nodes {
-			if n.host == nil {
-				nodes, problems = nodes+1, problems+1
-			}
-		}
+		nodes, problems, hosts := 0, 0, 0
 		for _, r := range f.Regions {
 			nodes += r.Counts.Nodes
 			problems += r.Counts.Problems
 		}
-		if c := f.Counts; nodes != len(f.nodes) || c.Nodes != nodes || c.Hosts != len(f.hosts) || c.Problems != problems {
+		for _, h := range f.hosts {
+			if h.ID != "" {
+				hosts++
+			}
+		}
+		if c := f.Counts; nodes != len(f.nodes) || c.Nodes != nodes || c.Hosts != hosts || c.Problems != problems {
 			t.Errorf("%s: the regions have %d of %d Nodes and %d problems: %+v", name, nodes, len(f.nodes), problems, c)
 		}
 	}
@@ -301,7 +415,7 @@ func TestSeveralPlaces(t *testing.T) {
 	var notes []string
 	for _, n := range f.Notes {
 		for _, one := range n.Items {
-			notes = append(notes, one.Name+": "+one.Text)
+			notes = append(notes, one.Name()+": "+one.Text)
 		}
 	}
 	want := "cluster /dc/host/spare: all 2 hosts: no zone; host esx-c-01: it is not known"

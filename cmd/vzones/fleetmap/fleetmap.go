@@ -30,14 +30,16 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Show regions, zones, clusters, hosts and Nodes",
-		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks vCenters that could not be
-read, hosts without a zone, and Nodes that have no placement, are uninitialized, have
-labels that differ from their placement, or have a VM that is off.
+		Long: `Show regions, zones, clusters, hosts and Nodes. The map marks unread vCenters, hosts
+without a zone, and Nodes that are uninitialized, or have no placement, different labels
+or a VM that is off.
 
--o html writes a single page without scripts and external resources. It contains the names
-of your VMs and hosts. A host appears in the zone that the tags and names above it
-determine, and a Node in the zone of its placement, which can differ from the host's.
-Without a kubeconfig, the map shows no Nodes.
+A host appears in the zone that tags and names above it determine, and a Node in the zone
+of its placement. A Node without a placement appears on its VM's host or, if that is
+unknown, in the zone of its labels.
+
+-o html writes a page without scripts and external resources. It contains the names of
+your VMs and hosts. Without a kubeconfig, the map shows no Nodes.
 
 The exit status is 1 if a vCenter could not be read, or if a Node has no placement.`,
 		Example: `  vzones map -c vsphere.yaml

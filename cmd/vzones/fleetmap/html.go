@@ -30,8 +30,9 @@ const maxOpenItems = 200
 func (f *fleet) page() ([]byte, error) {
 	sum := sha256.Sum256([]byte(pageCSS))
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"on": f.occupancy, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": cssClass,
+		"on": f.occupancy, "occupancy": f.occupancyOf, "plural": cli.Count, "number": cli.Number, "join": strings.Join, "some": quote.Some, "worst": cssClass,
 		"open":   func() bool { return f.Counts.Hosts+f.Counts.Nodes <= maxOpenItems },
+		"list":   func(i *item) string { return i.List(maxListed) },
 		"isOpen": func(n *note) bool { return n.Kind < off && len(n.Items) <= 2*maxListed },
 	}).Parse(pageHTML)
 	if err != nil {

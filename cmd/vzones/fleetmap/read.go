@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ type reader struct {
 
 func read(ctx context.Context, w *world.World) *fleet {
 	r := &reader{policy: w.Config.Topology.Policy, states: w.States, hostsByID: map[[2]string]*host{}}
-	r.fleet = &fleet{Read: time.Now(), HasNodes: w.Client != nil}
+	r.fleet = &fleet{Cluster: w.Cluster, Read: time.Now(), HasNodes: w.Client != nil}
 	surveys := w.Survey(ctx, world.SurveyQuery{Categories: r.policy.Categories()})
 	for i := range w.States {
 		s := &w.States[i]
@@ -47,7 +48,19 @@ func read(ctx context.Context, w *world.World) *fleet {
 			r.node(l)
 		}
 	}
+	for i := range w.States {
+		r.addUnread(&w.States[i])
+	}
 	return r.fleet
+}
+
+// addUnread adds a placeholder for the hosts of a vCenter that was not read, unless the map has one.
+func (r *reader) addUnread(s *inventory.State) {
+	first := inventory.FirstEntry(r.states, s.VCenter)
+	if s.Err == nil || slices.ContainsFunc(r.fleet.hosts, func(h *host) bool { return h.VCenter == first }) {
+		return
+	}
+	r.unknownHost(s.VCenter, unreadCause(s))
 }
 
 func vcenterMarks(s *inventory.State, survey *world.Survey) (marks []mark) {
@@ -123,14 +136,20 @@ func (r *reader) node(l *world.Look) {
 	n := &node{Name: l.Node.Name, ControlPlane: l.IsControlPlane(), place: placeOf(l.Place.Placement)}
 	r.fleet.nodes = append(r.fleet.nodes, n)
 	m := l.Place.VM
+	if m != nil {
+		n.VM = quote.Name(m.Ref.Located(m.InventoryPath))
+		n.host = r.hostOf(m)
+	}
 	why := quote.Line(l.Text())
 	lacks := func(label string) bool { return r.policy.IsRequired(label) && l.Place.Placement.Value(label) == "" }
 	if m == nil || lacks(topology.LabelRegion) || lacks(topology.LabelZone) {
 		n.Marks = []mark{newMark(unplaced, cmp.Or(why, "its placement is unknown"))}
+		r.placeUnplaced(n, l)
 		return
 	}
-	n.VM = quote.Name(m.Ref.Located(m.InventoryPath))
-	n.host = r.hostOf(m)
+	if n.host == nil {
+		n.host = r.unknownHost(m.Ref.VCenter, nil)
+	}
 	for _, d := range l.Differences {
 		if d.Missing || d.IsCertain() {
 			n.Marks = append(n.Marks, newMark(drift, world.DifferenceText(&d)))
@@ -147,17 +166,63 @@ func (r *reader) node(l *world.Look) {
 	}
 }
 
-// hostOf returns the host of a VM. One placeholder stands for all unknown hosts of a vCenter.
+// placeUnplaced sets the place and the cause of a Node without a placement: the place of its VM's host. If
+// the host is unknown, it is the place in the Node's labels, on the unknown hosts of the vCenter where its VM
+// was last found.
+func (r *reader) placeUnplaced(n *node, l *world.Look) {
+	vcenter := inventory.StateOf(r.states, l.VCenter())
+	recorded := l.Identity.Recorded
+	unreachable := inventory.UnreachableIn(l.Err)
+	switch {
+	case vcenter.Err != nil && slices.Contains(unreachable, vcenter.VCenter):
+		n.cause = unreadCause(&vcenter)
+	case len(unreachable) > 0:
+		n.cause = &cause{Key: "vCenters " + strings.Join(unreachable, " ")}
+	case n.host != nil:
+		n.cause = &cause{Key: fmt.Sprintf("%s %q %q", l.Reason(), n.host.VCenter, n.host.Cluster)}
+	default:
+		n.cause = &cause{Key: fmt.Sprintf("%s %q", l.Reason(), vcenter.VCenter)}
+	}
+	n.cause.Reason = l.Reason()
+	if n.host != nil {
+		n.place = n.host.place
+		return
+	}
+	if n.VM == "" && recorded.ID != "" {
+		n.VM = quote.Name("recorded: " + recorded.Located(""))
+	}
+	n.cause.title = cmp.Or(n.cause.title, strings.TrimSuffix("unknown hosts: "+l.Reason(), ": "))
+	n.place = place{Region: world.ValueOn(l.Node, topology.LabelRegion), Zone: world.ValueOn(l.Node, topology.LabelZone)}
+	if n.Region != "" {
+		n.RegionBy = byLabels
+	}
+	if n.Zone != "" {
+		n.ZoneBy = byLabels
+	}
+	n.host = r.unknownHost(vcenter.VCenter, n.cause)
+}
+
+func unreadCause(s *inventory.State) *cause {
+	return &cause{Key: "unread " + s.VCenter, title: "hosts of vCenter " + s.VCenter + ", which was not read", text: quote.Text(world.Plain(s.VCenter, s.Err))}
+}
+
+// hostOf returns the host of a VM, or nil if it is unknown.
 func (r *reader) hostOf(m *inventory.VM) *host {
 	for _, p := range m.Paths {
 		if p.Kind == topology.ComputePath && len(p.Objects) > 0 && p.Objects[0].Ref.Type == world.TypeHost {
 			return r.host(p, inventory.StateOf(r.states, m.Ref.VCenter).Snapshot.InvisibleCategories)
 		}
 	}
-	key := [2]string{inventory.FirstEntry(r.states, m.Ref.VCenter)}
+	return nil
+}
+
+// unknownHost returns the placeholder for the unknown hosts of a vCenter and, unless it is nil, a cause.
+func (r *reader) unknownHost(vcenter string, c *cause) *host {
+	h := &host{VCenter: inventory.FirstEntry(r.states, vcenter), cause: c}
+	key := [2]string{h.VCenter, " " + c.key()} // No ID begins with a space.
 	if r.hostsByID[key] == nil {
-		r.hostsByID[key] = &host{VCenter: key[0]}
-		r.fleet.hosts = append(r.fleet.hosts, r.hostsByID[key])
+		r.hostsByID[key] = h
+		r.fleet.hosts = append(r.fleet.hosts, h)
 	}
 	return r.hostsByID[key]
 }

@@ -2,14 +2,19 @@ package fleetmap
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
 	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/cli"
+	"vzones/internal/quote"
 )
 
 // maxListed limits the hosts per cluster and the marks per list, unless --all is set.
 const maxListed = 5
+
+// maxNames limits the Nodes of a host, unless --all is set.
+const maxNames = 30
 
 func (f *fleet) tree(showAll bool) []*cli.Branch {
 	trees := []*cli.Branch{{Text: f.summary(), Color: cli.Bold}}
@@ -20,7 +25,7 @@ func (f *fleet) tree(showAll bool) []*cli.Branch {
 		notes := &cli.Branch{Text: "Needs attention", Color: cli.Bold}
 		trees = append(trees, notes)
 		for _, n := range f.Notes {
-			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(len(n.Items)))
+			b := notes.Add(n.Kind.color(), "%s: %s", n.Kind.Title(), cli.Number(n.Count))
 			for i, entry := range n.Items {
 				if n.Kind > incomplete {
 					// The tree shows these marks at their objects.
@@ -30,7 +35,7 @@ func (f *fleet) tree(showAll bool) []*cli.Branch {
 					b.Add(cli.Faint, "and %s more (--all)", cli.Number(len(n.Items)-i))
 					break
 				}
-				b.Add(n.Kind.color(), "%s: %s", entry.Name, entry.Text)
+				b.Add(n.Kind.color(), "%s: %s", entry.List(maxListed), entry.Why())
 			}
 		}
 	}
@@ -41,21 +46,39 @@ func (f *fleet) tree(showAll bool) []*cli.Branch {
 }
 
 func (f *fleet) branch(b *box, showAll bool) *cli.Branch {
-	out := &cli.Branch{Text: b.Title + ": " + f.occupancy(b.Counts), Color: cli.Bold}
+	most := maxListed
+	if showAll {
+		most = math.MaxInt
+	}
+	out := &cli.Branch{Text: strings.TrimSuffix(b.Title+": "+f.occupancyOf(b), ": "), Color: cli.Bold}
 	switch b.level {
 	case levelCluster:
-		out.Text = b.Title + " of vCenter " + b.VCenters[0] + ": " + f.occupancy(b.Counts)
 		out.Color = ""
+		if b.Name != "" {
+			out.Text = b.Title + " of vCenter " + b.VCenters[0] + ": " + f.occupancyOf(b)
+		}
 	case levelHost:
-		out.Text = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes), ": ")
+		out.Text = strings.TrimSuffix(cmp.Or(b.Name, b.Title)+": "+names(b.Nodes, showAll), ": ")
 		out.Color = ""
 	}
 	for _, m := range b.Marks {
 		out.Add(m.Kind.color(), "%s %s", m.Kind.Sign(), m.Text)
 	}
-	for _, n := range b.Nodes {
-		for _, m := range n.Marks {
-			out.Add(m.Kind.color(), "%s %s: %s", m.Kind.Sign(), n.Name, m.Text)
+	if b.level == levelCluster {
+		unplacedNodes := b.Unplaced()
+		for _, i := range unplacedNodes {
+			out.Add(i.Kind.color(), "%s no placement (%s): %s", i.Kind.Sign(), cmp.Or(i.Reason(), i.Text), quote.Some(i.Names, most))
+		}
+		if len(unplacedNodes) == 0 && b.Why != "" {
+			out.Add(unread.color(), "%s %s", unread.Sign(), b.Why)
+		}
+		if b.IsUnknown {
+			return out
+		}
+	}
+	if b.level == levelHost {
+		for _, i := range b.Remarks() {
+			out.Add(i.Kind.color(), "%s %s: %s", i.Kind.Sign(), quote.Some(i.Names, most), i.Why())
 		}
 	}
 	var left []*box
@@ -76,12 +99,19 @@ func (f *fleet) branch(b *box, showAll bool) *cli.Branch {
 	return out
 }
 
-func names(nodes []*node) string {
-	texts := make([]string, len(nodes))
+// names lists Nodes, at most maxNames unless showAll is set.
+func names(nodes []*node, showAll bool) string {
+	var texts []string
 	for i, n := range nodes {
-		if texts[i] = n.Name; n.ControlPlane {
-			texts[i] += " (control plane)"
+		if i == maxNames && !showAll {
+			texts = append(texts, "and "+cli.Number(len(nodes)-i)+" more (--all)")
+			break
 		}
+		text := n.Name
+		if n.ControlPlane {
+			text += " (control plane)"
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, ", ")
 }
