@@ -92,6 +92,8 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 		e.Labels = labels(&w.Placer.Topology().Policy, l, s.standIn)
 		if l.Err != nil {
 			e.Problems = append(e.Problems, Problem{l.Reason(), l.Text()})
+		} else if reason, text := l.OffProblem(); reason != "" {
+			e.Problems = append(e.Problems, Problem{reason, text})
 		}
 		if err := l.Place.Addresses.OmittedErr; err != nil {
 			e.Problems = append(e.Problems, Problem{report.ReasonAddressOmitted, quote.Line(err.Error())})

@@ -30,8 +30,8 @@ For the UUID of a VM without a Node, explain shows what a new Node on the VM wou
 A finding by its ID, such as VZ105, the reason of an Event, an outcome in metrics, and an
 alert need no connection: explain shows what they mean, what to do, and their other names.
 
-The exit status is 1 if the Node stays uninitialized, its VM or addresses are uncertain,
-its labels differ from its placement, or vzones would delete it.`,
+The exit status is 1 if the Node stays uninitialized, its VM is off, its VM or addresses
+are uncertain, its labels differ, or vzones would delete it.`,
 		Example: `  vzones explain node-1
   vzones explain VZ105
   vzones explain VCenterUnreachable

@@ -13,7 +13,6 @@ import (
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
-	"vzones/provider/report"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
@@ -179,7 +178,7 @@ func statusOf(l *world.Look) (status, problem string) {
 	case l.Uninitialized:
 		return notInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
 	case l.Off:
-		return report.OutcomeOfError(inventory.ErrPoweredOff).Event, offText(l.Place.VM)
+		return l.OffProblem()
 	case len(l.Differences) == 0:
 		return placed, ""
 	}
@@ -191,13 +190,6 @@ func statusOf(l *world.Look) (status, problem string) {
 	}
 	worst := slices.IndexFunc(world.DifferenceReasons(), func(reason string) bool { return slices.Contains(reasons, reason) })
 	return world.DifferenceReasons()[worst], strings.Join(texts, "; ")
-}
-
-func offText(m *inventory.VM) string {
-	if m == nil {
-		return "its VM is off"
-	}
-	return m.Ref.Located(m.InventoryPath) + " is off"
 }
 
 // listOf returns the table of Nodes, with one column per further level.
