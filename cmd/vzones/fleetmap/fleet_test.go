@@ -105,9 +105,9 @@ func exampleFleet() *fleet {
 		n.cause = &cause{Key: "p3", Reason: "TopologyMissing"}
 	}
 	const lost = `vCenter "porto" does not answer; the Node's VM may be there`
-	f.addUnplaced("worker-24", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-1", byLabels, byLabels})
-	f.addUnplaced("worker-25", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-1", byLabels, byLabels})
-	f.addUnplaced("worker-26", "porto", "VCenterLoginFailed", lost, place{"porto", "porto-2", byLabels, byLabels})
+	f.addUnplaced("worker-24", "porto", "CredentialsRejected", lost, place{"porto", "porto-1", byLabels, byLabels})
+	f.addUnplaced("worker-25", "porto", "CredentialsRejected", lost, place{"porto", "porto-1", byLabels, byLabels})
+	f.addUnplaced("worker-26", "porto", "CredentialsRejected", lost, place{"porto", "porto-2", byLabels, byLabels})
 	f.addUnplaced("worker-27", "", "VCenterUnreachable", `vCenter "porto" may have the VM, and cannot be read`, place{})
 	return f
 }
