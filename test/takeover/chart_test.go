@@ -52,6 +52,9 @@ config:
 logging: {verbosity: 3}
 workload:
   podLabels: {team: platform}
+credentials:
+  vsphere-cloud-secret:
+    %[2]s: {username: %[4]q, password: %[5]q}
 `
 
 // TestReleaseTakenOver: helm upgrade converts a release of the vSphere CPI's chart to vzones' chart, and helm
@@ -75,7 +78,8 @@ func TestReleaseTakenOver(t *testing.T) {
 func takeReleaseOver(t *testing.T, more, oursMore string) {
 	old, ours := programs(t)
 	r := newRelease(t, more, oursMore)
-	r.helm("install", "vsphere-cpi", r.cpiChart, "-f", r.file("cpi.yaml"))
+	cpiChart := filepath.Join(r.cpiModule, "charts", "vsphere-cpi")
+	r.helm("install", "vsphere-cpi", cpiChart, "-f", r.file("cpi.yaml"))
 	before := r.manifest()
 	if err := r.s.UseServiceAccount(t.Context()); err != nil {
 		t.Fatal(err)
@@ -90,7 +94,7 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	r.expectUnchanged(removeOurs)
 	r.hold(cpi, "the CPI that has initialized them")
 
-	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"))
 	during := r.manifest()
 	r.gone(before, during)
 	d := r.run(ours)
@@ -107,7 +111,7 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	cpi = r.run(old)
 	r.stop(d)
 	r.hold(cpi, "the CPI has the cluster again")
-	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "-f", r.file("credentials.yaml"))
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"))
 	d = r.run(ours)
 	r.stopIncumbent(cpi)
 	r.hold(d, "vzones has the cluster again")
@@ -117,7 +121,8 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 // A release is a world with objects created by Helm.
 type release struct {
 	*world
-	cpiChart, chart, dir, port string
+	cpiModule, chart, dir, port string
+	runs                        int
 }
 
 func newRelease(t *testing.T, more, oursMore string) *release {
@@ -127,13 +132,12 @@ func newRelease(t *testing.T, more, oursMore string) *release {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.cpiChart = filepath.Join(strings.TrimSpace(string(dir)), "charts", "vsphere-cpi")
+	r.cpiModule = strings.TrimSpace(string(dir))
 	vc := r.s.Fleet.VCenter("east")
 	r.port = fmt.Sprint(vc.Port())
 	thumbprint := soap.ThumbprintSHA1(vc.Leaf()) // the only type that the vSphere CPI accepts
 	r.write("cpi.yaml", fmt.Sprintf(theValues, vc.Host(), vc.User(), vc.Password(), thumbprint, more))
-	r.write("values.yaml", fmt.Sprintf(ourValues, oursMore, vc.Host(), thumbprint))
-	r.write("credentials.yaml", fmt.Sprintf("credentials:\n  vsphere-cloud-secret:\n    %s: {username: %q, password: %q}\n", vc.Host(), vc.User(), vc.Password()))
+	r.write("values.yaml", fmt.Sprintf(ourValues, oursMore, vc.Host(), thumbprint, vc.User(), vc.Password()))
 	return r
 }
 
@@ -188,7 +192,8 @@ func (r *release) run(binary string) *stack.Daemon {
 	if !strings.Contains(content, "port: ") {
 		content = strings.Replace(content, "global:\n", "global:\n  port: "+r.port+"\n", 1)
 	}
-	r.config = r.file(fmt.Sprintf("%s-%d.conf", filepath.Base(binary), len(r.helm("history", "vsphere-cpi"))))
+	r.runs++
+	r.config = r.file(fmt.Sprintf("run-%d.conf", r.runs))
 	if err := os.WriteFile(r.config, []byte(content), 0o600); err != nil {
 		r.t.Fatal(err)
 	}

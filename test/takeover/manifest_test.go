@@ -1,0 +1,178 @@
+package takeover
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vmware/govmomi/vim25/soap"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"vzones/test/fixture"
+)
+
+// cpiConfig is the configuration in the CPI's manifest.
+const cpiConfig = `global:
+  secretName: vsphere-cloud-secret
+  secretNamespace: kube-system
+vcenter:
+  %[1]s: {server: %[1]s, port: %[2]s, datacenters: [dc], thumbprint: %[3]q}
+labels: {region: k8s-region, zone: k8s-zone}
+`
+
+// planted are changes that an administrator made to the CPI's objects, as arguments of kubectl. None of them is in
+// vzones' chart.
+var planted = [][]string{
+	{"set", "env", "daemonset/vsphere-cloud-controller-manager", "SKIP_NODE_DELETION=true"},
+	{"patch", "daemonset/vsphere-cloud-controller-manager", `-p={"metadata": {"annotations": {"example.com/planted": "a"}}, "spec": {"template": {
+		"metadata": {"annotations": {"example.com/planted": "a"}},
+		"spec": {
+			"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+				{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"example.com/planted": "a"}}}]}},
+			"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["planted.example.com"]}],
+			"volumes": [{"name": "planted", "emptyDir": {}}],
+			"containers": [{"name": "vsphere-cloud-controller-manager", "volumeMounts": [{"name": "planted", "mountPath": "/planted"}]}]}}}}`},
+	{"patch", "serviceaccount/cloud-controller-manager", `-p={"automountServiceAccountToken": false, "imagePullSecrets": [{"name": "planted"}],
+		"metadata": {"annotations": {"example.com/planted": "a"}}}`},
+	{"patch", "configmap/vsphere-cloud-config", `-p={"data": {"planted.pem": "a"}}`},
+	{"patch", "secret/vsphere-cloud-secret", `-p={"stringData": {"planted.example.com.password": "a"}}`},
+	{"label", "clusterrole/system:cloud-controller-manager", "example.com/planted=a"},
+	{"label", "clusterrolebinding/system:cloud-controller-manager", "example.com/planted=a"},
+	{"create", "role", "system:cloud-controller-manager", "--verb=get", "--resource=secrets"},
+	{"label", "role/system:cloud-controller-manager", "example.com/planted=a"},
+	{"create", "rolebinding", "system:cloud-controller-manager", "--role=system:cloud-controller-manager", "--user=planted"},
+	{"label", "rolebinding/system:cloud-controller-manager", "example.com/planted=a"},
+}
+
+// TestManifestTakenOver: the commands of the how-to install the chart over the CPI's own manifest. Each object is equal
+// to that of a fresh installation, whatever was changed in the CPI's objects before. The CPI leads until its Pod ends.
+// The documented rollback gives the cluster back.
+func TestManifestTakenOver(t *testing.T) {
+	t.Parallel()
+	old, ours := programs(t)
+	r := newRelease(t, "", "")
+	r.applyCPI()
+	for _, args := range planted {
+		r.kubectl(args...)
+	}
+	if err := r.s.UseServiceAccount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cpi := r.run(old)
+	all := []bystander{{name: "plain"}, {name: "three", swapped: true}}
+	for i := range all {
+		r.register(&all[i])
+	}
+	r.until(cpi, "the CPI has initialized all Nodes", complete)
+	r.expectUnchanged(removeOurs)
+
+	r.enter("docs/how-to/install.md", "### If the chart's objects already exist")
+	d := r.run(ours)
+	r.hold(cpi, "both Pods are there, and the CPI leads")
+	r.stopIncumbent(cpi)
+	r.until(d, "vzones knows all VMs", known(all))
+	r.hold(d, "vzones has taken over")
+	takenOver := r.objects("vzones")
+
+	r.expectUnchanged()
+	r.helm("uninstall", "vzones")
+	r.applyCPI()
+	cpi = r.run(old)
+	r.stop(d)
+	r.hold(cpi, "the CPI has the cluster again")
+	r.stopIncumbent(cpi)
+
+	r.kubectl("delete", "-f="+r.file("cpi-manifest.yaml"))
+	r.helm("install", "vzones", r.chart, "-f", r.file("values.yaml"))
+	if diff := cmp.Diff(r.objects("vzones"), takenOver); diff != "" {
+		t.Errorf("the objects differ from those of a fresh installation (-fresh +taken over):\n%s", diff)
+	}
+}
+
+// applyCPI applies the CPI's own manifest with the configuration and the credentials of the fleet.
+func (r *release) applyCPI() {
+	r.t.Helper()
+	manifest, err := os.ReadFile(filepath.Join(r.cpiModule, "releases", "v1.31", "vsphere-cloud-controller-manager.yaml"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	vc := r.s.Fleet.VCenter("east")
+	config := fmt.Sprintf(cpiConfig, vc.Host(), r.port, soap.ThumbprintSHA1(vc.Leaf()))
+	var kept []string
+	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
+		if !strings.Contains(document, "kind: ConfigMap\n") && !strings.Contains(document, "kind: Secret\n") {
+			kept = append(kept, strings.TrimPrefix(document, "---\n"))
+		}
+	}
+	const object = "apiVersion: v1\nkind: %s\nmetadata: {name: %s, namespace: kube-system}\n%s\n"
+	kept = append(kept,
+		fmt.Sprintf(object, "ConfigMap", "vsphere-cloud-config", fmt.Sprintf("data: {vsphere.conf: %q}", config)),
+		fmt.Sprintf(object, "Secret", "vsphere-cloud-secret", fmt.Sprintf("stringData: {%[1]s.username: %[2]q, %[1]s.password: %[3]q}", vc.Host(), vc.User(), vc.Password())))
+	r.write("cpi-manifest.yaml", strings.Join(kept, "\n---\n"))
+	r.kubectl("apply", "-f="+r.file("cpi-manifest.yaml"))
+}
+
+func (r *release) kubectl(args ...string) {
+	r.t.Helper()
+	r.tool("kubectl", "", append(args, "--namespace=kube-system")...)
+}
+
+// enter runs the shell blocks of a page's section with the values of the release, as an administrator does.
+func (r *release) enter(page, heading string) {
+	r.t.Helper()
+	_, section, found := strings.Cut(fixture.Page(r.t, page), "\n"+heading+"\n")
+	if !found {
+		r.t.Fatalf("%s has no section %q", page, heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	tools, err := filepath.Abs(filepath.Join("..", "..", "bin", "tools"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	manifests, err := filepath.Abs(filepath.Dir(r.chart))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Symlink(manifests, r.file("manifests")); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, block := range fixture.Blocks(section) {
+		if block.Kind != "sh" {
+			continue
+		}
+		cmd := exec.CommandContext(r.t.Context(), "sh", "-ec", block.Text)
+		cmd.Dir = r.dir
+		cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+r.dir, "HELM_CONFIG_HOME="+r.dir, "HELM_DATA_HOME="+r.dir,
+			"KUBECONFIG="+r.s.Cluster.AdminKubeconfig(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			r.t.Fatalf("entering this block: %v\n%s\nit printed:\n%s", err, block.Text, out)
+		}
+	}
+}
+
+// objects returns the objects of a release by kind, namespace and name, without the fields that the API server sets.
+func (r *release) objects(name string) map[string]map[string]any {
+	r.t.Helper()
+	var list unstructured.UnstructuredList
+	text := r.tool("kubectl", r.helm("get", "manifest", name), "get", "-o=json", "-f=-")
+	if err := list.UnmarshalJSON([]byte(text)); err != nil {
+		r.t.Fatal(err)
+	}
+	all := map[string]map[string]any{}
+	for _, object := range list.Items {
+		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
+			unstructured.RemoveNestedField(object.Object, "metadata", field)
+		}
+		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "deprecated.daemonset.template.generation")
+		unstructured.RemoveNestedField(object.Object, "status")
+		all[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+	}
+	if len(all) < 6 {
+		r.t.Fatalf("the release %s has only these objects: %v", name, all)
+	}
+	return all
+}
