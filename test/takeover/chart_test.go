@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/test/cluster"
 	"vzones/test/stack"
 )
 
@@ -44,6 +45,7 @@ daemonset:
 
 // ourValues are the equivalent values of vzones' chart, as in the how-to.
 const ourValues = `%s
+image: {repository: registry.example.com/vsphere-cloud-controller-manager}
 config:
   global: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}
   vcenter:
@@ -77,7 +79,7 @@ func TestReleaseTakenOver(t *testing.T) {
 
 func takeReleaseOver(t *testing.T, more, oursMore string) {
 	old, ours := programs(t)
-	r := newRelease(t, more, oursMore)
+	r := newRelease(t, cluster.Options{}, more, oursMore)
 	cpiChart := filepath.Join(r.cpiModule, "charts", "vsphere-cpi")
 	r.helm("install", "vsphere-cpi", cpiChart, "-f", r.file("cpi.yaml"))
 	before := r.manifest()
@@ -125,9 +127,13 @@ type release struct {
 	runs                        int
 }
 
-func newRelease(t *testing.T, more, oursMore string) *release {
+func newRelease(t *testing.T, options cluster.Options, more, oursMore string) *release {
 	t.Helper()
-	r := &release{world: newWorld(t, stack.Options{Fleet: theChartsFleet, Bare: true}), dir: t.TempDir(), chart: filepath.Join("..", "..", "manifests", "chart")}
+	r := &release{
+		world: newWorld(t, stack.Options{Fleet: theChartsFleet, Cluster: options, Bare: true}),
+		dir:   t.TempDir(),
+		chart: filepath.Join("..", "..", "manifests", "chart"),
+	}
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-C", filepath.Join("..", "incumbent"), "-m", "-f", "{{.Dir}}", "k8s.io/cloud-provider-vsphere").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -5,14 +5,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/soap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"vzones/test/cluster"
 	"vzones/test/fixture"
+	"vzones/test/stack"
 )
 
 // cpiConfig is the configuration in the CPI's manifest.
@@ -48,13 +52,27 @@ var planted = [][]string{
 	{"label", "rolebinding/system:cloud-controller-manager", "example.com/planted=a"},
 }
 
+// foreignPod is a Pod of an old CPI, whose labels do not match the chart's selector.
+const foreignPod = `apiVersion: v1
+kind: Pod
+metadata: {name: foreign, labels: {k8s-app: vsphere-cloud-controller-manager}}
+spec: {containers: [{name: cpi, image: cpi}]}
+`
+
 // TestManifestTakenOver: the commands of the how-to install the chart over the CPI's own manifest. Each object is equal
-// to that of a fresh installation, whatever was changed in the CPI's objects before. The CPI leads until its Pod ends.
-// The documented rollback gives the cluster back.
+// to that of a fresh installation, whatever was changed in the CPI's objects before. The new DaemonSet replaces the
+// CPI's Pods, and the commands list the Pods that it does not replace. The CPI leads until its Pod ends, and the
+// documented rollback gives the cluster back.
 func TestManifestTakenOver(t *testing.T) {
 	t.Parallel()
 	old, ours := programs(t)
-	r := newRelease(t, "", "")
+	if err := cluster.Wanted(cluster.ControllerManager); err != nil {
+		t.Skip(err)
+	}
+	r := newRelease(t, cluster.Options{Controllers: []string{"daemonset-controller", "garbage-collector-controller"}}, "", "")
+	if err := r.s.Cluster.StartControllerManager(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	r.applyCPI()
 	for _, args := range planted {
 		r.kubectl(args...)
@@ -68,9 +86,17 @@ func TestManifestTakenOver(t *testing.T) {
 		r.register(&all[i])
 	}
 	r.until(cpi, "the CPI has initialized all Nodes", complete)
+	r.kubectl("label", "node", "plain", "node-role.kubernetes.io/control-plane=")
+	r.awaitPod(cpi, "cloud-provider-vsphere")
+	r.tool("kubectl", foreignPod, "create", "-f=-", "--namespace=kube-system")
 	r.expectUnchanged(removeOurs)
 
-	r.enter("docs/how-to/install.md", "### If the chart's objects already exist")
+	printed := r.enter("docs/how-to/install.md", "### If the chart's objects already exist")
+	if !regexp.MustCompile(`(?m)^foreign +<none>$`).MatchString(printed) {
+		t.Errorf("the commands do not show that the Pod foreign has no owner:\n%s", printed)
+	}
+	r.kubectl("delete", "pod", "foreign")
+	r.awaitPod(cpi, "vsphere-cloud-controller-manager")
 	d := r.run(ours)
 	r.hold(cpi, "both Pods are there, and the CPI leads")
 	r.stopIncumbent(cpi)
@@ -121,14 +147,30 @@ func (r *release) kubectl(args ...string) {
 	r.tool("kubectl", "", append(args, "--namespace=kube-system")...)
 }
 
-// enter runs the shell blocks of a page's section with the values of the release, as an administrator does.
-func (r *release) enter(page, heading string) {
+// awaitPod waits until the only Pod on the control plane is one of the DaemonSet and runs an image.
+func (r *release) awaitPod(d *stack.Daemon, image string) {
+	r.t.Helper()
+	r.poll(d, "a Pod of the image "+image, func() bool {
+		set, err := r.s.Client.AppsV1().DaemonSets("kube-system").Get(r.t.Context(), "vsphere-cloud-controller-manager", metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		pods, err := r.s.Client.CoreV1().Pods("kube-system").List(r.t.Context(), metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 1 && metav1.IsControlledBy(&pods.Items[0], set) &&
+			strings.Contains(pods.Items[0].Spec.Containers[0].Image, "/"+image+":")
+	})
+}
+
+// enter runs the shell blocks of a page's section with the values of the release, as an administrator does, and returns
+// their output.
+func (r *release) enter(page, heading string) string {
 	r.t.Helper()
 	_, section, found := strings.Cut(fixture.Page(r.t, page), "\n"+heading+"\n")
 	if !found {
 		r.t.Fatalf("%s has no section %q", page, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ = strings.Cut(section, "\n### ")
 	tools, err := filepath.Abs(filepath.Join("..", "..", "bin", "tools"))
 	if err != nil {
 		r.t.Fatal(err)
@@ -140,6 +182,7 @@ func (r *release) enter(page, heading string) {
 	if err := os.Symlink(manifests, r.file("manifests")); err != nil {
 		r.t.Fatal(err)
 	}
+	var printed strings.Builder
 	for _, block := range fixture.Blocks(section) {
 		if block.Kind != "sh" {
 			continue
@@ -148,10 +191,13 @@ func (r *release) enter(page, heading string) {
 		cmd.Dir = r.dir
 		cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+r.dir, "HELM_CONFIG_HOME="+r.dir, "HELM_DATA_HOME="+r.dir,
 			"KUBECONFIG="+r.s.Cluster.AdminKubeconfig(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			r.t.Fatalf("entering this block: %v\n%s\nit printed:\n%s", err, block.Text, out)
 		}
+		printed.Write(out)
 	}
+	return printed.String()
 }
 
 // objects returns the objects of a release by kind, namespace and name, without the fields that the API server sets.
