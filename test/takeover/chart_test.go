@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/soap"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,6 +83,9 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	r := newRelease(t, cluster.Options{}, more, oursMore)
 	cpiChart := filepath.Join(r.cpiModule, "charts", "vsphere-cpi")
 	r.helm("install", "vsphere-cpi", cpiChart, "-f", r.file("cpi.yaml"))
+	for _, args := range plantedInRelease {
+		r.kubectl(args...)
+	}
 	before := r.manifest()
 	if err := r.s.UseServiceAccount(t.Context()); err != nil {
 		t.Fatal(err)
@@ -96,7 +100,7 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	r.expectUnchanged(removeOurs)
 	r.hold(cpi, "the CPI that has initialized them")
 
-	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"))
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "--force-replace", "--server-side=false")
 	during := r.manifest()
 	r.gone(before, during)
 	d := r.run(ours)
@@ -113,11 +117,18 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	cpi = r.run(old)
 	r.stop(d)
 	r.hold(cpi, "the CPI has the cluster again")
-	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"))
+	r.helm("upgrade", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"), "--force-replace", "--server-side=false")
 	d = r.run(ours)
 	r.stopIncumbent(cpi)
 	r.hold(d, "vzones has the cluster again")
 	r.stop(d)
+
+	takenOver := r.objects("vsphere-cpi")
+	r.helm("uninstall", "vsphere-cpi")
+	r.helm("install", "vsphere-cpi", r.chart, "-f", r.file("values.yaml"))
+	if diff := cmp.Diff(r.objects("vsphere-cpi"), takenOver); diff != "" {
+		t.Errorf("the objects differ from those of a fresh installation (-fresh +taken over):\n%s", diff)
+	}
 }
 
 // A release is a world with objects created by Helm.

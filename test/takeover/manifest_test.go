@@ -52,6 +52,13 @@ var planted = [][]string{
 	{"label", "rolebinding/system:cloud-controller-manager", "example.com/planted=a"},
 }
 
+// plantedInRelease are such changes of objects that the CPI's chart created.
+var plantedInRelease = [][]string{
+	{"set", "env", "daemonset", "--all", "SKIP_NODE_DELETION=true"},
+	{"patch", "serviceaccount/cloud-controller-manager", `-p={"imagePullSecrets": [{"name": "planted"}], "metadata": {"annotations": {"example.com/planted": "a"}}}`},
+	{"patch", "secret/vsphere-cloud-secret", `-p={"stringData": {"planted.example.com.password": "a"}}`},
+}
+
 // foreignPod is a Pod of an old CPI, whose labels do not match the chart's selector.
 const foreignPod = `apiVersion: v1
 kind: Pod
