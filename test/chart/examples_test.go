@@ -108,7 +108,7 @@ func TestExamplesAreValid(t *testing.T) {
 				}
 				return
 			}
-			if image := pod(t, rendered).Spec.Containers[0].Image; name != "plain" && !strings.HasPrefix(image, "registry.example.com/") {
+			if image := pod(t, rendered).Spec.Containers[0].Image; !strings.HasPrefix(image, "registry.example.com/") {
 				t.Errorf("the image %s is not one to be replaced", image)
 			}
 			if _, err := (load.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(text)); err != nil {
@@ -256,6 +256,7 @@ func TestRolesGrantNoUnusedDeletion(t *testing.T) {
 // created and readable.
 func TestExistingConfigMap(t *testing.T) {
 	rendered, err := helm.Template(t.Context(), values(t, `
+image: {repository: registry.example.com/vsphere-cloud-controller-manager}
 existingConfigMap: mine
 rbac: {secrets: [{name: one, namespace: kube-system}], deleteNodes: false}
 credentials: {one: {vc.example.com: {username: u, password: p}}}

@@ -22,7 +22,7 @@ func TestSecretOfTheCPIsReleaseIsKept(t *testing.T) {
 		"cpi/Chart.yaml": "{apiVersion: v2, name: vsphere-cpi, version: 1.0.0}\n",
 		"cpi/templates/secret.yaml": "{apiVersion: v1, kind: Secret, metadata: {name: vsphere-cloud-secret, namespace: {{ .Release.Namespace }}}, " +
 			"stringData: {vc.example.com.username: u, vc.example.com.password: p}}\n",
-		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n",
+		"values.yaml": fewValues,
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -46,6 +46,7 @@ func operatorValues(f *fleet.Fleet, port int, more string) string {
 		return by + strings.ReplaceAll(strings.TrimSpace(string(v.Certificate())), "\n", "\n"+by)
 	}
 	return fmt.Sprintf(`port: %d
+image: {repository: registry.example.com/vsphere-cloud-controller-manager}
 config:
   global: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}
   vcenter:

@@ -66,6 +66,12 @@ func shellLines(t *testing.T, path, heading string) []string {
 	return all
 }
 
+// fewValues are the fewest values of an installation that reads credentials from a Secret.
+const fewValues = `
+image: {repository: registry.example.com/vsphere-cloud-controller-manager}
+config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}
+`
+
 var (
 	// reads matches commands that read a cluster.
 	reads = regexp.MustCompile(`^kubectl (-n \S+ )?(get|describe|logs) `)
@@ -118,7 +124,7 @@ func TestPagesWriteTheCluster(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"values.yaml": "config: {vcenter: {vc.example.com: {secretName: vsphere-cloud-secret, secretNamespace: kube-system}}}\n",
+		"values.yaml": fewValues,
 		"vzones.crt":  "c", "vzones.key": "k",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {

@@ -84,6 +84,33 @@ func TestEachMinorIsBuiltFromOneVersion(t *testing.T) {
 	}
 }
 
+// TestChartAndPageNameTheTestedVersions: the chart requires the oldest minor version in the table of results, and the
+// page's summary names the oldest and the newest.
+func TestChartAndPageNameTheTestedVersions(t *testing.T) {
+	page := read(t, pageFile)
+	section := resultTable.FindStringSubmatch(page)
+	if section == nil {
+		t.Fatalf("%s has no table of results", pageFile)
+	}
+	var minors []string
+	for line := range strings.Lines(section[2]) {
+		if minor := resultRow.FindStringSubmatch(line); minor != nil {
+			minors = append(minors, minor[1])
+		}
+	}
+	if len(minors) == 0 {
+		t.Fatalf("the table of results in %s has no rows", pageFile)
+	}
+	newest := minors[0]
+	oldest := minors[len(minors)-1]
+	if want := fmt.Sprintf("\nkubeVersion: \">=%s.0-0\"\n", oldest); !strings.Contains(read(t, "manifests/chart/Chart.yaml"), want) {
+		t.Errorf("Chart.yaml does not contain %q, the oldest version in the table of %s", strings.TrimSpace(want), pageFile)
+	}
+	if want := fmt.Sprintf("\n| Kubernetes | a real control plane of %s to %s,", oldest, newest); !strings.Contains(page, want) {
+		t.Errorf("%s does not contain %q, as its table of results", pageFile, strings.TrimSpace(want))
+	}
+}
+
 // TestVersionsOfThePage: the versions on the page match the modules.
 func TestVersionsOfThePage(t *testing.T) {
 	rows := regexp.MustCompile("(?m)^\\| [^|]*`([a-z0-9./-]+)` \\| (v\\S+) \\|").FindAllStringSubmatch(read(t, pageFile), -1)

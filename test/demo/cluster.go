@@ -125,6 +125,8 @@ func values(f *fleet.Fleet) string {
 		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
 	}
 	return fmt.Sprintf(`# Written by make demo, for its simulated vCenters.
+image:
+  repository: registry.example.com/vsphere-cloud-controller-manager
 config:
   global:
     secretName: vsphere-cloud-secret

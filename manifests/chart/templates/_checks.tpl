@@ -12,6 +12,13 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Fails without the name of an image: a name without a registry would be one of Docker Hub. */}}
+{{- define "vzones.checkImage" -}}
+{{- if not .Values.image.repository -}}
+{{- fail "image.repository is empty: build the image, push it to your registry, and set its name there, such as registry.example.com/vsphere-cloud-controller-manager; no image is published" -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Fails where two daemons could work at once. */}}
 {{- define "vzones.checkElection" -}}
 {{- if not .Values.leaderElection.enabled -}}
