@@ -106,7 +106,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-const loadPage = "../docs/reference/vcenter-load.md"
+const loadPage = "../docs/how-to/sizing.md"
 
 // readLimits returns the documented limits of each mode: the constant and the rate per minute.
 func readLimits(t *testing.T) map[string][2]fleet.Load {
