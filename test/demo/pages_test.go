@@ -87,6 +87,7 @@ func TestMigrateByThePages(t *testing.T) {
 	}
 	checkColumns(t, enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...))
 	enter(shellBlocks(t, migrate, "### Preview the migration")...)
+	enter(shellBlocks(t, migrate, "### Run a pilot")...)
 	enter(shellBlocks(t, migrate, "### If you deployed the CPI from your own manifest")...)
 	enter(awaitKey("annotations", nodeinfo.KeyVM))
 	enter(shellBlocks(t, migrate, "### Verify the result")...)
