@@ -44,7 +44,7 @@ func (r *podRecorder) record(eventType, reason, message string) {
 }
 
 const (
-	// Events on Nodes have the same reasons.
+	// reasonVCenterUnreachable and the next four are also reasons of Events on Nodes.
 	reasonVCenterUnreachable   = "VCenterUnreachable"
 	reasonCertificateUntrusted = "CertificateUntrusted"
 	reasonCredentialsRejected  = "CredentialsRejected"
