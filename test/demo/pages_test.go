@@ -71,6 +71,7 @@ func TestInstallByThePages(t *testing.T) {
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Upgrade")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
 	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "### Clean up the Nodes")...)
+	enter("kubectl -n kube-system create configmap cloud-config --from-file=vsphere.conf=bin/demo-cluster/vsphere.yaml")
 	enter(shellBlocks(t, "docs/how-to/install.md", "## Install with Helm")...)
 
 	enter("cat > vsphere.conf <<'INI'\n" + inTree + "INI\n")
