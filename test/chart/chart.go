@@ -107,7 +107,9 @@ const header = `# vzones as the cloud controller manager of one cluster.
 # Before that: write your vCenters into the ConfigMap and their credentials into
 # the Secret, and set the image. The objects have the names that the vSphere CPI
 # gives its own, so applying this replaces a CPI that was installed from its
-# plain manifest. docs/how-to/install.md tells more.
+# plain manifest. First delete the CPI's DaemonSet with --cascade=orphan: kubectl
+# keeps fields that are not in this file, such as environment variables.
+# docs/how-to/install.md tells more.
 #
 # It is rendered from the Helm chart in manifests/chart, with examples/plain.yaml:
 # go test ./test/chart -update writes it.
