@@ -69,7 +69,7 @@ func kindOf(s schema) string {
 		if known, ok := kinds[ref]; ok {
 			return known
 		}
-		return "`" + strings.TrimPrefix(ref, "kubernetes.") + "` of Kubernetes"
+		return "`" + strings.TrimPrefix(ref, "kubernetes.") + "`"
 	}
 	if values, ok := s["enum"].([]any); ok {
 		var names []string
