@@ -53,7 +53,7 @@ configSecret: {name: own-config, namespace: pilot}
 				"pilot shared":      {"password_2", "server_2", "username_2", "vc-1.example.com.password", "vc-1.example.com.username"},
 				"kube-system third": {"vc-3.example.com.password", "vc-3.example.com.username"},
 			} {
-				out, err := enter(t, c, t.TempDir(), "kubectl -n "+secretJSON(secret))
+				out, err := enter(t, c, t.TempDir(), listKeys(secret))
 				if err != nil {
 					t.Errorf("reading the Secret %s: %v\n%s", secret, err, out)
 				}
@@ -68,10 +68,10 @@ configSecret: {name: own-config, namespace: pilot}
 	}
 }
 
-// secretJSON returns the arguments that print the keys of a Secret, given as "namespace name".
-func secretJSON(secret string) string {
+// listKeys returns the command that prints the keys of a Secret, given as "namespace name".
+func listKeys(secret string) string {
 	namespace, name, _ := strings.Cut(secret, " ")
-	return namespace + " get secret " + name + ` -o go-template='{{range $key, $value := .data}}{{$key}} {{end}}'`
+	return "kubectl -n " + namespace + " get secret " + name + ` -o go-template='{{range $key, $value := .data}}{{$key}} {{end}}'`
 }
 
 // installNotes installs the release zones in the namespace pilot and returns the notes.

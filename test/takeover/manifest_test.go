@@ -215,17 +215,17 @@ func (r *release) objects(name string) map[string]map[string]any {
 	if err := list.UnmarshalJSON([]byte(text)); err != nil {
 		r.t.Fatal(err)
 	}
-	all := map[string]map[string]any{}
+	byName := map[string]map[string]any{}
 	for _, object := range list.Items {
 		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
 			unstructured.RemoveNestedField(object.Object, "metadata", field)
 		}
 		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "deprecated.daemonset.template.generation")
 		unstructured.RemoveNestedField(object.Object, "status")
-		all[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
+		byName[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 	}
-	if len(all) < 6 {
-		r.t.Fatalf("the release %s has only these objects: %v", name, all)
+	if len(byName) < 6 {
+		r.t.Fatalf("the release %s has only these objects: %v", name, byName)
 	}
-	return all
+	return byName
 }
