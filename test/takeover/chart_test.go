@@ -104,7 +104,7 @@ func takeReleaseOver(t *testing.T, more, oursMore string) {
 	during := r.manifest()
 	r.gone(before, during)
 	d := r.run(ours)
-	r.hold(cpi, "both Pods are there, and the CPI leads")
+	r.holdStandby(cpi, d)
 	r.stopIncumbent(cpi)
 	r.until(d, "vzones knows all VMs", known(all))
 	r.hold(d, "vzones has taken over")
@@ -185,6 +185,15 @@ func (r *release) tool(name, stdin string, args ...string) string {
 		r.t.Fatalf("running %s %s: %v\n%s", name, strings.Join(args, " "), err, &stderr)
 	}
 	return string(out)
+}
+
+// holdStandby checks that only the CPI is active while vzones runs, too.
+func (r *release) holdStandby(cpi, d *stack.Daemon) {
+	r.t.Helper()
+	r.hold(cpi, "both Pods are there, and the CPI leads")
+	if strings.Contains(d.Log(), roundMessage) {
+		r.t.Errorf("vzones is active while the CPI leads:\n%s", tail(d.Log()))
+	}
 }
 
 // run starts the daemon like a Pod of the release's DaemonSet. It replaces port 443 in the configuration of both

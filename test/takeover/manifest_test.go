@@ -105,7 +105,7 @@ func TestManifestTakenOver(t *testing.T) {
 	r.kubectl("delete", "pod", "foreign")
 	r.awaitPod(cpi, "vsphere-cloud-controller-manager")
 	d := r.run(ours)
-	r.hold(cpi, "both Pods are there, and the CPI leads")
+	r.holdStandby(cpi, d)
 	r.stopIncumbent(cpi)
 	r.until(d, "vzones knows all VMs", known(all))
 	r.hold(d, "vzones has taken over")
