@@ -179,7 +179,7 @@ func cleanUp(t *testing.T, c *cluster.Cluster) {
 			t.Fatal(err)
 		}
 	}
-	mustEnter(t, c, t.TempDir(), shellLines(t, "how-to/upgrade-and-remove.md", "\n### Clean up the Nodes")...)
+	mustEnter(t, c, t.TempDir(), shellLines(t, "how-to/change-upgrade-remove.md", "\n### Clean up the Nodes")...)
 	if all, err = nodes.List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -68,9 +68,9 @@ func TestInstallByThePages(t *testing.T) {
 	enter(shellBlocks(t, "README.md", "## Install")...)
 	// The how-to creates this file.
 	enter("rm values.yaml")
-	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Upgrade")...)
-	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "## Remove")...)
-	enter(shellBlocks(t, "docs/how-to/upgrade-and-remove.md", "### Clean up the Nodes")...)
+	enter(shellBlocks(t, "docs/how-to/change-upgrade-remove.md", "## Upgrade")...)
+	enter(shellBlocks(t, "docs/how-to/change-upgrade-remove.md", "## Remove")...)
+	enter(shellBlocks(t, "docs/how-to/change-upgrade-remove.md", "### Clean up the Nodes")...)
 	enter("kubectl -n kube-system create configmap cloud-config --from-file=vsphere.conf=bin/demo-cluster/vsphere.yaml")
 	enter(shellBlocks(t, "docs/how-to/install.md", "## Install with Helm")...)
 
