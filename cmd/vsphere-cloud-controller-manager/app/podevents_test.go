@@ -83,8 +83,8 @@ func TestVCenterEvents(t *testing.T) {
 			return healthWith(rejected, false, nil)
 		}, []string{
 			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
-			`Warning VCenterUnreachable vCenter "east": connection refused; ` + unread,
-			`Warning VCenterUnreachable vCenter "east": connection refused; ` + unread,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
+			`Warning VCenterUnreachable vCenter "east": no answer within 15s; ` + unread,
 			`Normal VCenterRecovered vCenter "east" has recovered from VCenterUnreachable after 1h59m55s`,
 		}},
 		"a password that was changed": {func(after time.Duration) []vcenter.Health {
