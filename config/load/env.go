@@ -43,9 +43,6 @@ func (c *checker) applyEnvironment(environ []string) {
 		n := &rawValue{text: text, pos: variable(f.Env)}
 		isTrue, notBool := strconv.ParseBool(text)
 		if f.Env == config.SkipDeletionVariable && isGiven {
-			if !isTrue {
-				c.Warnf(n.pos, "means true, as in the vSphere CPI, where any value does")
-			}
 			n.text = "true"
 		} else if f.Kind == config.KindBool && notBool == nil {
 			n.text = strconv.FormatBool(isTrue)
@@ -64,7 +61,9 @@ func (c *checker) applyEnvironment(environ []string) {
 		case f.NoEffect != "":
 			c.Warnf(n.pos, "%s", f.NoEffect)
 		case !f.Inherited && f.Key != "server":
+			previous := sections[f.In].V(f.Key)
 			d.value(n, f, sections[f.In])
+			c.warnOverride(n.pos, f, key, previous)
 		case isNamed && f.Key == "insecureFlag" && isTrue:
 			c.Warnf(n.pos, "has no effect, because the file defines vCenters: remove it, and trust the certificate with %s", c.Dialect.Trust)
 		case isNamed:
@@ -77,11 +76,7 @@ func (c *checker) applyEnvironment(environ []string) {
 			if d.value(n, f, g); f.Key == "insecureFlag" && isTrue { // warnUnverified reports it.
 				continue
 			}
-			effect := "sets " + key
-			if previous.Set {
-				effect = "overrides " + previous.At.Key()
-			}
-			c.Warnf(n.pos, "%s, because the file defines no vCenter: write %s %s instead", effect, instead, c.Dialect.Global)
+			c.Warnf(n.pos, "%s, because the file defines no vCenter: write %s %s instead", effectOn(key, previous), instead, c.Dialect.Global)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -90,6 +85,23 @@ func (c *checker) applyEnvironment(environ []string) {
 			c.Errorf(variable(name), "is not supported: add the vCenter to the file")
 		}
 	}
+}
+
+// warnOverride warns of a variable that applies to every file. Such a variable may come from a former
+// workload, whose fields a server-side apply keeps.
+func (c *checker) warnOverride(pos Position, f *config.Field, key string, previous *Value) {
+	effect := effectOn(key, previous)
+	if f.Env == config.SkipDeletionVariable {
+		effect = "sets " + key + " to true, as any value does, so vzones deletes no Node"
+	}
+	c.Warnf(pos, "%s: if that is not intended, remove the variable from the daemon's Pod", effect)
+}
+
+func effectOn(key string, previous *Value) string {
+	if previous.Set {
+		return "overrides " + previous.At.Key()
+	}
+	return "sets " + key
 }
 
 // proxyVariables are in net/http's order: it uses the first that is not empty.

@@ -60,7 +60,6 @@ func (a *App) prepare(ctx context.Context, c *appconfig.CompletedConfig, open []
 		}
 	}
 	a.logSummary(ctx, &c.ComponentConfig.Generic)
-	logWarnings(ctx, nil, a.cfg.Warnings)
 	if !genericapp.IsControllerEnabled(topologyController, app.ControllersDisabledByDefault, c.ComponentConfig.Generic.Controllers) {
 		klog.FromContext(ctx).Info("Labels of initialized Nodes are not kept current, because --controllers disables the controller", "controller", topologyController)
 	}

@@ -16,11 +16,13 @@ import (
 	"vzones/topology"
 )
 
-// logSummary logs the settings. It shows no secret and no user name, since people paste passwords as user names.
+// logSummary logs the settings and the warnings about them. It shows no secret and no user name, since people paste passwords as user names.
 func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControllerManagerConfiguration) {
 	log := klog.FromContext(ctx)
 	t := &a.cfg.Topology
 	log.Info("Starting the vSphere cloud controller manager", "version", version.Get().GitVersion, "configuration", a.source.String())
+	// Warnings come early, since one may be about an environment variable that overrides settings below.
+	logWarnings(ctx, nil, a.cfg.Warnings)
 	for i := range a.cfg.VCenters {
 		v := &a.cfg.VCenters[i]
 		datacenters := v.Datacenters
