@@ -55,12 +55,26 @@ type Election struct {
 	isOver atomic.Bool
 }
 
+// newIdentity returns the name of the Pod or else of the host, and a random part. With the host's network, another
+// manager on the Node has the same host name.
+func newIdentity() (string, error) {
+	name := os.Getenv("POD_NAME")
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return "", fmt.Errorf("getting the host name of this candidate: %w", err)
+		}
+		name = host
+	}
+	return name + "_" + string(uuid.NewUUID()), nil
+}
+
 // NewLock returns the Lease, and a function that stops its Event recorder.
 func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.Interface, func(), error) {
 	cfg := &c.ComponentConfig.Generic.LeaderElection
-	host, err := os.Hostname()
+	id, err := newIdentity()
 	if err != nil {
-		return nil, nil, fmt.Errorf("getting the host name of this candidate: %w", err)
+		return nil, nil, err
 	}
 	client, err := kubernetes.NewForConfig(c.Kubeconfig)
 	if err != nil {
@@ -68,7 +82,7 @@ func NewLock(ctx context.Context, c *appconfig.CompletedConfig) (resourcelock.In
 	}
 	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	lock, err := resourcelock.NewFromKubeconfig(cfg.ResourceLock, cfg.ResourceNamespace, cfg.ResourceName, resourcelock.ResourceLockConfig{
-		Identity:      host + "_" + string(uuid.NewUUID()),
+		Identity:      id,
 		EventRecorder: events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "cloud-controller-manager"}),
 	}, c.Kubeconfig, cfg.RenewDeadline.Duration)
 	if err != nil {

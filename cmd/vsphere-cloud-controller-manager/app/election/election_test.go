@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -282,5 +284,24 @@ func TestFence(t *testing.T) {
 	f.Open()
 	if err := write(); !errors.Is(err, ErrFenced) {
 		t.Errorf("after Open of a closed fence the write ends with %v, want ErrFenced", err)
+	}
+}
+
+// TestIdentity: the holder of the Lease names the Pod, so that it differs from other managers on the Node.
+func TestIdentity(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pod, want := range map[string]string{"vzones-x2x4b": "vzones-x2x4b_", "": host + "_"} {
+		t.Setenv("POD_NAME", pod)
+		first, err := newIdentity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := newIdentity()
+		if err != nil || first == second || !strings.HasPrefix(first, want) {
+			t.Errorf("with POD_NAME=%q the identities are %q and %q, error %v, want two that begin with %q", pod, first, second, err, want)
+		}
 	}
 }
