@@ -95,7 +95,8 @@ func RepeatAfter(about string) time.Duration {
 }
 
 const (
-	source = "vzones"
+	// Source is the component of all Events that the daemon records.
+	Source = "vzones"
 	// mostCorrelated exceeds the number of Nodes of a cluster.
 	mostCorrelated = 16384
 )
@@ -106,7 +107,7 @@ func Record(ctx context.Context, client kubernetes.Interface, namespace string) 
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
 		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(namespace)})
-	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: source})}, broadcaster.Shutdown
+	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: Source})}, broadcaster.Shutdown
 }
 
 // A Recorder records Events with one-line messages of at most quote.LongestNote bytes: client-go logs and

@@ -84,6 +84,12 @@ func worldOf(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world)
 //	waiting [NAME…]            sets KUBECONFIG to a server that only lists uninitialized Nodes, by default of all VMs
 //	register [VM…]             creates Nodes for these VMs, or for all
 //	install [FLAG…]            creates the daemon's Pod with these flags and its ConfigMap, without running it
+//	deploy [NODE] [NAME=VALUE…] creates the manifest's DaemonSet with these variables and its ConfigMap. With a Node, its
+//	                           Pod is ready and holds the Lease; without, it has no Pod
+//	crash RESTARTS MESSAGE     makes the DaemonSet's Pod crash with this message
+//	lease HOLDER AGE           sets the holder of the Lease, of 60 s, and the time since its renewal; ! lease deletes it
+//	[!] revoke [RESOURCE]      takes permissions from the daemon's ServiceAccount
+//	warn KIND NAME REASON TEXT records a Warning of the daemon about a Node or its Pod
 //	[!] within DURATION CMD…   runs a program and fails if it takes much longer
 //	sleep DURATION             waits for a command in the background
 //	daemon run [addresses]     runs the daemon until each Node is initialized, or also has its addresses
@@ -117,6 +123,7 @@ func (t *Scripts) Commands() map[string]func(*testscript.TestScript, bool, []str
 		"planned": planned, "config": anotherConfig, "ready": setReady,
 		"apply": apply, "delete": deleteObjects, "relabel": relabel, "account": account,
 		"node": createNode, "deny": deny, "trust": trust, "asked": awaitRequests,
+		"deploy": deploy, "crash": crash, "lease": holdLease, "revoke": revoke, "warn": warnOf,
 	}
 }
 
@@ -181,6 +188,7 @@ func startStack(ts *testscript.TestScript, _ bool, args []string) {
 	s := w.stack
 	ctx := bounded(ts)
 	ts.Check(s.Reset(ctx, description))
+	removeWorkload(s)
 	w.fleet = s.Fleet
 	if _, err := s.WriteConfig(""); err != nil {
 		ts.Fatalf("%v", err)

@@ -2,9 +2,6 @@ package operator
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,20 +21,9 @@ const (
 func installDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	s := needStack(ts)
 	ctx := bounded(ts)
-	text := ts.ReadFile(ts.MkAbs("vsphere.yaml"))
-	data := map[string]string{}
-	for _, v := range s.Fleet.VCenters() {
-		caFile := s.CAFile(v)
-		pem, err := os.ReadFile(caFile)
-		ts.Check(err)
-		key := filepath.Base(caFile)
-		data[key] = string(pem)
-		text = strings.ReplaceAll(text, caFile, "/etc/cloud/"+key)
-	}
-	data["vsphere.conf"] = text
 	client := s.Client
 	removePod(client)
-	_, err := client.CoreV1().ConfigMaps(podSpace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: podConfig}, Data: data}, metav1.CreateOptions{})
+	_, err := client.CoreV1().ConfigMaps(podSpace).Create(ctx, &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: podConfig}, Data: configData(ts)}, metav1.CreateOptions{})
 	ts.Check(err)
 	automount := false
 	pod := &v1.Pod{

@@ -7,6 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vzones/cmd/vzones/world"
+	"vzones/config"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/reference/permissions.md")
@@ -59,6 +64,45 @@ func TestPermissionsAreDocumented(t *testing.T) {
 		}
 	} else if want != string(data) {
 		t.Errorf("%s is outdated: run go test ./test/stack -run TestPermissionsAreDocumented -update", permissions)
+	}
+}
+
+// TestToolReviewsPermissions: vzones check reviews the manifest's permissions in the order of the reference.
+func TestToolReviewsPermissions(t *testing.T) {
+	// reviewed are the permissions that vzones check reviews for a foreign role.
+	reviewed := map[string][]string{
+		"system:auth-delegator": {
+			" authentication.k8s.io tokenreviews create []", " authorization.k8s.io subjectaccessreviews create []",
+		},
+		"extension-apiserver-authentication-reader": {"kube-system  configmaps get [extension-apiserver-authentication]"},
+	}
+	var want []string
+	for _, r := range grantedPermissions(t) {
+		if r.role != "" {
+			want = append(want, reviewed[r.role]...)
+			continue
+		}
+		want = append(want, fmt.Sprintf("%s %s %s %s %v", r.namespace, r.group, r.resource, r.verb, r.names))
+	}
+	flags, err := world.ParseArguments(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &config.Config{VCenters: []config.VCenter{{Secret: config.SecretRef{Namespace: namespace, Name: secretName}}}}
+	var got []string
+	for _, p := range world.Permissions(cfg, flags, namespace) {
+		resource := p.Resource
+		if p.Subresource != "" {
+			resource += "/" + p.Subresource
+		}
+		names := []string{}
+		if p.Name != "" {
+			names = append(names, p.Name)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s %v", p.Namespace, p.Group, resource, p.Verb, names))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("permissions (-in the manifest +reviewed by vzones check):\n%s", diff)
 	}
 }
 

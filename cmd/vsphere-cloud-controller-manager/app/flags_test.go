@@ -3,6 +3,7 @@ package app
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,10 @@ func TestFrameworksFlagsThatTheToolReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string][2]string{
-		"cloud-provider": {"string", read.CloudProvider}, "cloud-config": {"string", read.CloudConfig},
+		"cloud-provider": {"string", read.CloudProvider}, "cloud-config": {"string", read.CloudConfig}, "kubeconfig": {"string", read.Kubeconfig},
+		"leader-elect":                    {"bool", strconv.FormatBool(read.LeaderElect)},
+		"leader-elect-resource-namespace": {"string", read.LeaseNamespace},
+		"leader-elect-resource-name":      {"string", read.LeaseName},
 	} {
 		if f := cmd.Flags().Lookup(name); f == nil || f.Value.Type() != want[0] || f.DefValue != want[1] {
 			t.Errorf("--%s is %+v, want type and default %q", name, f, want)

@@ -1,4 +1,4 @@
-// Package check implements vzones check, which validates configurations and reports problems of vCenters,
+// Package check implements vzones check, which validates configurations and reports problems of the daemon, vCenters,
 // tags, Nodes, VMs, hosts and the copies of zones in the cluster.
 //
 // All reading happens first. The findings are computed from the facts without further requests.
@@ -21,13 +21,14 @@ import (
 
 const long = `Report problems and how to fix them. Errors come first, root causes before their effects:
 
+  daemon    Pods, Lease, permissions, version, and problems that it alone reports
   vCenters  name, connection, proxy, certificate, credentials, privileges
   tags      categories, hosts without a zone, zones in two places, conflicts
   Nodes     VM, zone, labels, addresses, disk.enableUUID, VMware Tools
   volumes   copies of a zone in CSINodes, PersistentVolumes and StorageClasses
 
-Without a cluster, Nodes and volumes are not checked. Rejected credentials are tried only
-once. -o wide shows all objects and commands. vzones explain ID explains a finding.
+With -c, the daemon is not checked. Without a cluster, Nodes and volumes are not checked.
+Rejected credentials are tried only once. -o wide shows all objects and commands. vzones explain ID explains a finding.
 
 With --offline, check reads files and makes no network connections. It prints each error
 as FILE:LINE: FIELD: the problem and its fix. In a Kubernetes manifest, it reads the
@@ -66,7 +67,7 @@ func Command(t *cli.Tool) *cobra.Command {
 	env := false
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Report problems with vCenters, tags, Nodes and volumes, or with files",
+		Short: "Report problems with the daemon, vCenters, tags, Nodes and volumes, or with files",
 		Long:  long,
 		Example: `  vzones check -c vsphere.yaml
   vzones check -c vsphere.yaml -o wide

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/component-base/version"
+
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/placement"
@@ -35,6 +37,7 @@ type facts struct {
 	// nodes are the Nodes that the daemon manages.
 	nodes  nodeList
 	copies copies
+	daemon *daemonCheck
 	now    time.Time
 }
 
@@ -127,6 +130,7 @@ func read(ctx context.Context, w *world.World, reports []preflight) (*facts, err
 	f := &facts{config: w.Config, now: time.Now()}
 	var wg sync.WaitGroup
 	wg.Go(func() { f.copies = readCopies(ctx, w) })
+	wg.Go(func() { f.daemon = readDaemon(ctx, w, version.Get().GitVersion) })
 	f.decideNodes(ctx, w)
 	categories := w.Config.Topology.Policy.Categories()
 	query := world.SurveyQuery{Categories: categories, Definitions: true, VMs: map[string][]string{}}
@@ -228,6 +232,7 @@ func (f *facts) findings() []Finding {
 	found = append(found, nodes.find()...)
 	found = append(found, f.stale()...)
 	found = f.withoutDriver(found)
+	found = append(found, f.daemon.find(f.allNodes, found)...)
 	slices.SortStableFunc(found, func(a, b Finding) int { return strings.Compare(a.Object, b.Object) })
 	return found
 }

@@ -96,6 +96,9 @@ type Cause struct {
 	Commands  []string `json:"commands,omitempty"`
 }
 
+// stopsDaemon reports whether the daemon does not handle Nodes because of the cause.
+func (c *Cause) stopsDaemon() bool { return c.ID >= "VZ180" && c.ID <= "VZ185" && c.Severity == Error }
+
 // Causes groups findings by their cause and sorts them by severity and ID. The IDs are numbered from
 // cause to consequence.
 func Causes(findings []Finding) []Cause {

@@ -16,6 +16,7 @@ import (
 // Report is the result of vzones check. The JSON and YAML formats print it as it is.
 type Report struct {
 	Configuration string `json:"configuration"`
+	Daemon        Daemon `json:"daemon"`
 	// VCenters are in the order of the configuration.
 	VCenters []VCenter `json:"vcenters"`
 	// Nodes is the number of checked Nodes, or null with the reason in WithoutNodes.
@@ -49,7 +50,7 @@ type VCenter struct {
 
 func (f *facts) report(w *world.World) *Report {
 	found := f.findings()
-	r := &Report{Configuration: w.Source, VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[Severity]int{}}
+	r := &Report{Configuration: w.Source, Daemon: f.daemon.summary(), VCenters: []VCenter{}, NotCompared: notCompared, Summary: map[Severity]int{}}
 	total := len(f.nodes)
 	switch {
 	case w.NoNodes == nil:
@@ -116,9 +117,22 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 		}
 		return t.Print(format, l)
 	}
-	if err := t.Write(fmt.Appendf(nil, "configuration: %s, %s\n", quote.Text(r.Configuration), cli.Count(len(r.VCenters), "vCenter"))); err != nil {
+	p := &printer{t: t, isWide: format == cli.Wide, width: cli.LineWidth}
+	if w := t.Width(); w > 40 {
+		p.width = min(w, cli.LineWidth)
+	}
+	fmt.Fprintf(&p.out, "configuration: %s, %s\n", quote.Text(r.Configuration), cli.Count(len(r.VCenters), "vCenter"))
+	p.t.Wrap(&p.out, p.width, "", "  ", "", "daemon: "+r.Daemon.line())
+	// While the daemon does not work, no other finding has the cause.
+	isDown := func(c Cause) bool { return c.stopsDaemon() }
+	p.blocks(slices.DeleteFunc(slices.Clone(r.Findings), func(c Cause) bool { return !isDown(c) }))
+	if slices.ContainsFunc(r.Findings, isDown) {
+		p.out.WriteByte('\n')
+	}
+	if err := t.Write(p.out.Bytes()); err != nil {
 		return err
 	}
+	p.out.Reset()
 	l := &cli.List{Columns: []string{"VCENTER", "READ", "VERSION", "NODES"}}
 	for _, v := range r.VCenters {
 		l.Rows = append(l.Rows, r.row(v))
@@ -129,18 +143,7 @@ func (r *Report) print(t *cli.Tool, format cli.Format) error {
 	if err := t.Print(format, l); err != nil {
 		return err
 	}
-	p := &printer{t: t, isWide: format == cli.Wide, width: cli.LineWidth}
-	if w := t.Width(); w > 40 {
-		p.width = min(w, cli.LineWidth)
-	}
-	for rest := r.Findings; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n].ID == rest[0].ID && rest[n].Fix == rest[0].Fix && rest[n].HasAdvice == rest[0].HasAdvice {
-			n++
-		}
-		p.block(rest[:n])
-		rest = rest[n:]
-	}
+	p.blocks(slices.DeleteFunc(slices.Clone(r.Findings), isDown))
 	p.end(r)
 	return t.Write(p.out.Bytes())
 }
@@ -174,6 +177,18 @@ type printer struct {
 	isWide bool
 	width  int
 	out    bytes.Buffer
+}
+
+// blocks writes the causes, of which adjacent ones of one kind with the same remedy are a block.
+func (p *printer) blocks(rest []Cause) {
+	for len(rest) > 0 {
+		n := 1
+		for n < len(rest) && rest[n].ID == rest[0].ID && rest[n].Fix == rest[0].Fix && rest[n].HasAdvice == rest[0].HasAdvice {
+			n++
+		}
+		p.block(rest[:n])
+		rest = rest[n:]
+	}
 }
 
 // block writes the causes of one kind with the same remedy.

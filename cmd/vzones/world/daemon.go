@@ -36,24 +36,28 @@ var podSelectors = []string{
 // daemonProgram is the executable of vzones' daemon and of the vSphere CPI.
 const daemonProgram = "vsphere-cloud-controller-manager"
 
-// Daemon is a cloud controller manager that runs in the cluster.
+// Daemon is a cloud controller manager that is installed in the cluster.
 type Daemon struct {
 	Namespace string
 	*CommandLine
 	// Environ are the environment variables that affect its configuration.
 	Environ []string
 
-	client    kubernetes.Interface
+	client   kubernetes.Interface
+	workload workload
+	// pods are the Pods of the workload, which may be none.
+	pods []*v1.Pod
+	// pod is the newest Pod. Without Pods, it has the content of the workload's template and no name.
 	pod       *v1.Pod
 	container *v1.Container
 	volumes   map[string]volume
 }
 
-// findDaemon finds the daemon in a namespace. The tool sends the daemon's password to the servers in the
+// findDaemon finds the daemon in a namespace, by its Pods or else by its DaemonSet or Deployment. The tool sends the daemon's password to the servers in the
 // configuration of its Pod, so an ambiguous match is an error. It never searches other namespaces, whose
 // owners can set any label on a Pod.
 func findDaemon(ctx context.Context, client kubernetes.Interface, namespace string) (*Daemon, error) {
-	workloads := map[string][]*v1.Pod{}
+	workloads := map[workload][]*v1.Pod{}
 	seen := map[string]bool{}
 	for _, selector := range podSelectors {
 		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
@@ -65,39 +69,50 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 		}
 		for i := range pods.Items {
 			p := &pods.Items[i]
-			if name := workloadOf(p); name != "" && !seen[p.Name] {
-				workloads[name] = append(workloads[name], p)
+			if of := workloadOf(p); of != (workload{}) && !seen[p.Name] {
+				workloads[of] = append(workloads[of], p)
 				seen[p.Name] = true
 			}
 		}
 	}
-	names := slices.Sorted(maps.Keys(workloads))
-	switch len(names) {
+	templates := map[workload]*v1.Pod{}
+	if len(workloads) == 0 {
+		templates = templatesIn(ctx, client, namespace)
+		for of := range templates {
+			workloads[of] = nil
+		}
+	}
+	found := slices.SortedFunc(maps.Keys(workloads), func(a, b workload) int { return strings.Compare(a.String(), b.String()) })
+	switch len(found) {
 	case 0:
 		return nil, fmt.Errorf("no Pod of %s found in namespace %s with the labels %s: set the daemon's namespace with -n, or use --config FILE", daemonProgram, quote.Name(namespace), strings.Join(podSelectors, " or "))
 	case 1:
-		return newDaemon(ctx, client, workloads[names[0]])
+		return newDaemon(ctx, client, found[0], workloads[found[0]], templates[found[0]])
+	}
+	names := make([]string, len(found))
+	for i := range found {
+		names[i] = found[i].String()
 	}
 	return nil, fmt.Errorf("%d cloud controller managers for vSphere run in namespace %s: %s: use --config FILE to select a configuration", len(names), quote.Name(namespace), quote.Some(names, quote.Most))
 }
 
-// workloadOf returns the workload of a daemon's Pod, such as "DaemonSet x". It returns "" for other Pods,
-// finished Pods, and static Pods, which any kubelet can create with any label.
-func workloadOf(p *v1.Pod) string {
+// workloadOf returns the workload of a daemon's Pod. It returns zero for other Pods, finished Pods, and
+// static Pods, which any kubelet can create with any label.
+func workloadOf(p *v1.Pod) workload {
 	owner := metav1.GetControllerOf(p)
 	switch {
 	case p.DeletionTimestamp != nil, p.Status.Phase == v1.PodSucceeded, p.Status.Phase == v1.PodFailed, containerOf(p) == nil:
-		return ""
+		return workload{}
 	case p.Annotations[v1.MirrorPodAnnotationKey] != "", owner != nil && owner.Kind == "Node":
-		return ""
+		return workload{}
 	case owner == nil:
-		return "Pod " + quote.Name(p.Name)
+		return workload{"Pod", p.Name}
 	case owner.Kind == "ReplicaSet" && p.Labels["pod-template-hash"] != "": // During a rollout two ReplicaSets belong to one Deployment.
 		if name, cut := strings.CutSuffix(owner.Name, "-"+p.Labels["pod-template-hash"]); cut {
-			return "Deployment " + quote.Name(name)
+			return workload{kindDeployment, name}
 		}
 	}
-	return quote.Name(owner.Kind) + " " + quote.Name(owner.Name)
+	return workload{owner.Kind, owner.Name}
 }
 
 // containerOf returns the daemon's container, or nil. It ignores flags that cannot be parsed yet because a
@@ -125,12 +140,15 @@ func containerOf(p *v1.Pod) *v1.Container {
 	return nil
 }
 
-// newDaemon reads the flags and the environment of the newest Pod.
-func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod) (*Daemon, error) {
-	pod := slices.MinFunc(pods, func(a, b *v1.Pod) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
-	})
-	d := &Daemon{Namespace: pod.Namespace, client: client, pod: pod, container: containerOf(pod), volumes: map[string]volume{}}
+// newDaemon reads the flags and the environment of the newest Pod, or of the template if there are no Pods.
+func newDaemon(ctx context.Context, client kubernetes.Interface, of workload, pods []*v1.Pod, template *v1.Pod) (*Daemon, error) {
+	pod := template
+	if len(pods) > 0 {
+		pod = slices.MinFunc(pods, func(a, b *v1.Pod) int {
+			return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+		})
+	}
+	d := &Daemon{Namespace: pod.Namespace, client: client, workload: of, pods: pods, pod: pod, container: containerOf(pod), volumes: map[string]volume{}}
 	variables, err := d.readEnvironment(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d, err)
@@ -148,12 +166,22 @@ func newDaemon(ctx context.Context, client kubernetes.Interface, pods []*v1.Pod)
 	return d, nil
 }
 
-func (d *Daemon) String() string { return "Pod " + d.Namespace + "/" + d.pod.Name }
+func (d *Daemon) String() string {
+	if d.pod.Name == "" {
+		return d.Workload()
+	}
+	return "Pod " + d.Namespace + "/" + d.pod.Name
+}
 
-// CommandLine contains the daemon's flags that affect Nodes.
+// CommandLine contains the daemon's flags that affect Nodes and the leader election.
 type CommandLine struct {
 	source.Flags
 	CloudProvider, CloudConfig string
+	// Kubeconfig is empty if the daemon uses its ServiceAccount.
+	Kubeconfig string
+	// LeaderElect reports whether only the holder of the Lease is active.
+	LeaderElect               bool
+	LeaseNamespace, LeaseName string
 }
 
 // ParseArguments parses the arguments after the program's name, and ignores flags that CommandLine lacks.
@@ -172,6 +200,10 @@ func ParseArguments(args []string) (*CommandLine, error) {
 	// compares the definitions.
 	set.StringVar(&c.CloudProvider, "cloud-provider", "vsphere", "")
 	set.StringVar(&c.CloudConfig, "cloud-config", "", "")
+	set.StringVar(&c.Kubeconfig, "kubeconfig", "", "")
+	set.BoolVar(&c.LeaderElect, "leader-elect", true, "")
+	set.StringVar(&c.LeaseNamespace, "leader-elect-resource-namespace", metav1.NamespaceSystem, "")
+	set.StringVar(&c.LeaseName, "leader-elect-resource-name", "cloud-controller-manager", "")
 	if err := set.Parse(args); err != nil {
 		return nil, fmt.Errorf("reading the daemon's flags: %s", withoutValue(err))
 	}
