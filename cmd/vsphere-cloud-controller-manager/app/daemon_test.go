@@ -160,6 +160,7 @@ topology:
 `
 
 const summaryText = `"Starting the vSphere cloud controller manager" version="VERSION" configuration="Secret kube-system/vsphere-config"
+"The configuration is in force with a warning" warning="environment variable X: overrides y"
 "Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] insecure=false
 "Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","the configuration"] insecure=true
 "Configured labels" labels=["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
@@ -167,6 +168,7 @@ const summaryText = `"Starting the vSphere cloud controller manager" version="VE
 `
 
 const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":0,"version":"VERSION","configuration":"Secret kube-system/vsphere-config"}
+{"msg":"The configuration is in force with a warning","v":0,"warning":"environment variable X: overrides y"}
 {"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"insecure":false}
 {"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","the configuration"],"insecure":true}
 {"msg":"Configured labels","v":0,"labels":["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
@@ -176,6 +178,7 @@ const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":
 func TestSummary(t *testing.T) {
 	a := New(nil, Options{})
 	a.cfg = parsed(t, summarized)
+	a.cfg.Warnings = []config.Warning{{Field: "environment variable X", Message: "overrides y"}}
 	a.source.Secret = config.SecretRef{Namespace: "kube-system", Name: "vsphere-config"}
 	a.flags.TagRefresh = 30 * time.Second
 	generic := &cmconfig.GenericControllerManagerConfiguration{
