@@ -235,6 +235,7 @@ containers:
   {{- with .Values.image.pullPolicy }}
   imagePullPolicy: {{ . }}
   {{- end }}
+  terminationMessagePolicy: FallbackToLogsOnError # vzones check shows the message.
   args:
   {{- include "vzones.args" . | nindent 2 }}
   {{- with include "vzones.env" . | trim }}
