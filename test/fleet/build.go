@@ -84,6 +84,9 @@ func (v *VCenter) build(spec *VCenterSpec, index int) error {
 		}
 	}
 	b.fill(spec.Fillers)
+	if spec.Recording != "" {
+		return v.tagRecording(spec.Recording)
+	}
 	return nil
 }
 

@@ -32,6 +32,9 @@ type VCenterSpec struct {
 	Folders     []FolderSpec     `yaml:"folders"` // folders of datacenters
 	Datacenters []DatacenterSpec `yaml:"datacenters"`
 	Fillers     int              `yaml:"fillers"` // further powered-on VMs without a guest, spread over all hosts
+	// Recording is a folder of govc object.save to load instead of a description, with the tags in
+	// its file tags.yaml. Its objects cannot be named in methods, except in TagRecorded.
+	Recording string `yaml:"recording"`
 }
 
 // AccountSpec describes an account.

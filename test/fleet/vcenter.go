@@ -66,7 +66,10 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 	if v.server, err = newServer(ctx, spec.Address, spec.Port, v.identity.config(), v); err != nil {
 		return nil, err
 	}
-	v.simulate(spec.Version)
+	if err := v.simulate(spec); err != nil {
+		v.server.close()
+		return nil, err
+	}
 	if spec.Instance != "" {
 		v.content().About.InstanceUuid = spec.Instance
 	}
@@ -87,15 +90,11 @@ func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, er
 
 // simulate sets up the simulator like its NewServer, but without a listener and without
 // process-wide state.
-func (v *VCenter) simulate(version string) {
-	Templates.Lock()
-	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
-	Templates.Unlock()
-	if version != "" {
-		instance.Content.About.Version = version
-		instance.Content.About.ApiVersion = version
+func (v *VCenter) simulate(spec *VCenterSpec) error {
+	sctx, instance, err := v.serviceOf(spec)
+	if err != nil {
+		return err
 	}
-	instance.Content.About.InstanceUuid = uuid.NewSHA1(uuid.NameSpaceOID, []byte("vcenter/"+v.name)).String()
 	reg := sctx.Map
 	v.sim = simulator.New(sctx, instance)
 	v.sim.Listen = v.URL()
@@ -121,6 +120,23 @@ func (v *VCenter) simulate(version string) {
 	}
 	reg.Handler = v.intercept
 	reg.AddHandler(watcher{&v.wake})
+	return nil
+}
+
+// serviceOf returns a simulator with the objects of a recording, or with a root folder only.
+func (v *VCenter) serviceOf(spec *VCenterSpec) (*simulator.Context, *simulator.ServiceInstance, error) {
+	if spec.Recording != "" {
+		return loadRecording(spec.Recording)
+	}
+	Templates.Lock()
+	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
+	Templates.Unlock()
+	if spec.Version != "" {
+		instance.Content.About.Version = spec.Version
+		instance.Content.About.ApiVersion = spec.Version
+	}
+	instance.Content.About.InstanceUuid = uuid.NewSHA1(uuid.NameSpaceOID, []byte("vcenter/"+v.name)).String()
+	return sctx, instance, nil
 }
 
 func (v *VCenter) registry() *simulator.Registry { return v.sim.Context.Map }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/simulator/vpx"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -73,7 +72,7 @@ func (v *VCenter) recordFilter(res *response) {
 // wakeForFilters makes long polls in flight return the objects of a new filter, as in vCenter. The
 // simulator's long polls wait for a change of an object.
 func (v *VCenter) wakeForFilters() {
-	root := v.registry().Get(vpx.ServiceContent.RootFolder)
+	root := v.registry().Get(v.rootFolder())
 	v.registry().Update(v.sim.Context, root, nil)
 }
 
