@@ -176,7 +176,7 @@ verify: lint check-platforms check-versions check-tidy check-modules ## lint, an
 test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with every supported minor version of Kubernetes (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@go test -C .ci/release -timeout 5m ./...
-	@$(MAKE) test-race layouts orders alerts compat
+	@$(MAKE) test-race layouts orders alerts compat replay
 
 # Parameters of the targets below.
 PKG ?= ./...
@@ -208,6 +208,19 @@ bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BEN
 	@$(BUILD) bench -o bin/bench ./test/bench
 	@$(BUILD) bench -o bin/bench-floor ./test/bench/floor
 	@exec bin/bench $(BENCH)
+
+# RECORDINGS is a folder of archives, DIR an operator's own folder, REGION and ZONE are the tag categories.
+.PHONY: replay
+replay: RECORDINGS ?= ../shared/recordings
+replay: REGION ?= region
+replay: ZONE ?= zone
+replay: ## rehearse on recorded vCenters (RECORDINGS=../shared/recordings, or DIR= of govc object.save: docs/how-to/rehearse.md)
+	@$(if $(or $(DIR),$(wildcard $(RECORDINGS)/*.tar.gz)),$(MAKE) replay-run,echo "replay: skipped: no recordings (*.tar.gz) in $(RECORDINGS)")
+
+.PHONY: replay-run
+replay-run: build $(API)
+	@$(BUILD) replay -o bin/replay ./test/replay
+	@exec bin/replay -recordings '$(RECORDINGS)' -dir '$(DIR)' -region '$(REGION)' -zone '$(ZONE)'
 
 # The minor versions of Kubernetes for make compat, by default all with a module. Versions that pass are
 # recorded in docs/reference/compatibility.md.
