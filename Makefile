@@ -210,10 +210,11 @@ bench: build $(API) ## measure requests, time, CPU and memory of the daemon (BEN
 	@exec bin/bench $(BENCH)
 
 # RECORDINGS is a folder of archives, DIR an operator's own folder, REGION and ZONE are the tag categories.
+RECORDINGS ?= ../shared/recordings
+REGION ?= region
+ZONE ?= zone
+
 .PHONY: replay
-replay: RECORDINGS ?= ../shared/recordings
-replay: REGION ?= region
-replay: ZONE ?= zone
 replay: ## rehearse on recorded vCenters (RECORDINGS=../shared/recordings, or DIR= of govc object.save: docs/how-to/rehearse.md)
 	@$(if $(or $(DIR),$(wildcard $(RECORDINGS)/*.tar.gz)),$(MAKE) replay-run,echo "replay: skipped: no recordings (*.tar.gz) in $(RECORDINGS)")
 

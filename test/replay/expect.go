@@ -19,6 +19,7 @@ import (
 type vm struct {
 	vcenter, id, name, uuid string
 	on, template, inVApp    bool
+	isConnected             bool
 	hasTools                bool // VMware Tools run
 	hostName                string
 	// addresses are usable IPv4 addresses, in the order of preference.
@@ -30,8 +31,8 @@ type vm struct {
 	// reason is the reason of the Event about the Node, "" if it is initialized.
 	reason  string
 	address netip.Addr
-	// isMisplaced means that the reason is the placement.
-	isMisplaced bool
+	// isMisplaced means that the reason is the placement, isUncertain that another VM may be the Node's.
+	isMisplaced, isUncertain bool
 }
 
 func (m *vm) node() string       { return m.vcenter + "-" + m.id }
@@ -49,6 +50,9 @@ func (r *recording) vms(region, zone string) (all []*vm) {
 		id, found := strings.CutPrefix(ref, "VirtualMachine:")
 		o := r.objects[ref]
 		uuid := o["config"].text("uuid")
+		if found && len(uuid) != 36 {
+			r.hasUnreadable = true
+		}
 		if !found || len(uuid) != 36 {
 			continue
 		}
@@ -61,6 +65,7 @@ func (r *recording) vms(region, zone string) (all []*vm) {
 		}
 		m.path = r.path(ref)
 		m.host = r.path(o["runtime"].reference("host"))
+		m.isConnected = o["runtime"].text("connectionState") == "connected"
 		m.inVApp = o["parent"] == nil
 		m.region, m.zone, m.reason = r.placementOf(o, ref, region, zone)
 		m.isMisplaced = m.reason != ""

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -20,8 +21,6 @@ import (
 
 const (
 	patience = 2 * time.Minute
-	// maxFindings is the number of findings to print.
-	maxFindings = 10
 	// readyCondition has the reason of the Event about a Node.
 	readyCondition = "vzones/TopologyReady"
 )
@@ -31,40 +30,21 @@ func (r *replay) judge(ctx context.Context, set []*recording) error {
 	if err := r.load(ctx, set); err != nil {
 		return err
 	}
-	var vms, running []*vm
+	var vms []*vm
 	for _, v := range set {
 		vms = append(vms, v.vms(r.region, r.zone)...)
 	}
-	var specs []cluster.NodeSpec
-	for _, m := range vms {
-		if !m.on || m.template {
-			continue
-		}
-		spec := cluster.NodeSpec{Name: m.node(), SystemUUID: m.uuid}
-		if len(running)%3 == 2 {
-			spec.SystemUUID = m.swapped()
-		}
-		running = append(running, m)
-		specs = append(specs, spec)
-	}
-	if len(running) == 0 {
-		return fmt.Errorf("%s: no VM runs", set[0].dir)
-	}
-	if err := r.stack.Cluster.CreateNodes(ctx, specs); err != nil {
-		return err
-	}
-	created, err := r.nodes(ctx)
+	hasUnreadable := slices.ContainsFunc(set, func(v *recording) bool { return v.hasUnreadable })
+	running, err := r.register(ctx, vms, hasUnreadable)
 	if err != nil {
 		return err
 	}
-	expect(running, created)
 	ready := 0
 	for _, m := range running {
 		if m.reason == "" {
 			ready++
 		}
 	}
-
 	config, err := r.stack.WriteConfig(fmt.Sprintf("labels: {region: %q, zone: %q}\n", r.region, r.zone))
 	if err != nil {
 		return err
@@ -114,8 +94,8 @@ func (r *replay) judge(ctx context.Context, set []*recording) error {
 			problems = append(problems, fmt.Sprintf("Node %s, VM %q: %s", m.node(), m.name, problem))
 		}
 	}
-	ownTags := slices.ContainsFunc(set, func(v *recording) bool { return v.hasOwnTags })
-	found, findings, err := r.judgeTool(ctx, config, running, vms, ownTags)
+	isPredictable := !hasUnreadable && !slices.ContainsFunc(set, func(v *recording) bool { return v.hasOwnTags })
+	found, findings, err := r.judgeTool(ctx, config, running, vms, isPredictable)
 	if err != nil {
 		return err
 	}
@@ -125,6 +105,34 @@ func (r *replay) judge(ctx context.Context, set []*recording) error {
 	}
 	r.report(set, vms, running, ready, took, requests, wrong, problems, findings)
 	return nil
+}
+
+// register creates a Node for each running VM, as its kubelet would, and completes what it should get.
+func (r *replay) register(ctx context.Context, vms []*vm, hasUnreadable bool) (running []*vm, err error) {
+	var specs []cluster.NodeSpec
+	for _, m := range vms {
+		if !m.on || m.template {
+			continue
+		}
+		spec := cluster.NodeSpec{Name: m.node(), SystemUUID: m.uuid}
+		if len(running)%3 == 2 {
+			spec.SystemUUID = m.swapped()
+		}
+		running = append(running, m)
+		specs = append(specs, spec)
+	}
+	if len(running) == 0 {
+		return nil, errors.New("no VM runs")
+	}
+	if err := r.stack.Cluster.CreateNodes(ctx, specs); err != nil {
+		return nil, err
+	}
+	created, err := r.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	expect(running, created, hasUnreadable)
+	return running, nil
 }
 
 func (r *replay) report(set []*recording, vms, running []*vm, ready int, took time.Duration, requests, wrong int, problems, findings []string) {
@@ -146,11 +154,7 @@ func (r *replay) report(set []*recording, vms, running []*vm, ready int, took ti
 	for _, reason := range slices.Sorted(maps.Keys(waiting)) {
 		r.print("  %d Nodes stay uninitialized, as they should: %s", waiting[reason], reason)
 	}
-	for i, finding := range findings {
-		if i == maxFindings {
-			r.print("  and %d more findings", len(findings)-maxFindings)
-			break
-		}
+	for _, finding := range findings {
 		r.print("  vzones check: %s", finding)
 	}
 	for _, problem := range problems {
@@ -198,8 +202,9 @@ func (r *replay) nodes(ctx context.Context) (map[string]*v1.Node, error) {
 	return nodes, nil
 }
 
-// expect completes what the Nodes of running VMs should get: of two VMs with an address, the older Node gets it.
-func expect(running []*vm, created map[string]*v1.Node) {
+// expect completes what the Nodes of running VMs should get. Of two VMs with an address, the older Node gets it. A
+// disconnected VM may be off by now, so the Node may be that of a VM whose UUID cannot be read.
+func expect(running []*vm, created map[string]*v1.Node, hasUnreadable bool) {
 	byAge := slices.SortedFunc(slices.Values(running), func(a, b *vm) int {
 		return cmp.Or(created[a.node()].CreationTimestamp.Compare(created[b.node()].CreationTimestamp.Time), cmp.Compare(a.node(), b.node()))
 	})
@@ -209,8 +214,14 @@ func expect(running []*vm, created map[string]*v1.Node) {
 	}
 	taken := map[netip.Addr]bool{}
 	for _, m := range byAge {
-		if uuids[m.uuid] > 1 {
+		switch {
+		case uuids[m.uuid] > 1:
 			m.reason = "Ambiguous"
+			m.isUncertain = true
+			continue
+		case hasUnreadable && !m.isConnected:
+			m.reason = "VMUnreadable"
+			m.isUncertain = true
 			continue
 		}
 		free := slices.DeleteFunc(slices.Clone(m.addresses), func(a netip.Addr) bool { return taken[a] })

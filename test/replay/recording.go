@@ -28,6 +28,8 @@ type recording struct {
 	tags    fleet.RecordedTags
 	// hasOwnTags means that the folder has a file with tags, which the fleet attaches.
 	hasOwnTags bool
+	// hasUnreadable means that a VM has no UUID: its configuration could not be read.
+	hasUnreadable bool
 }
 
 // An object has its properties by name.

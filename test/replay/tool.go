@@ -10,56 +10,55 @@ import (
 	"strings"
 )
 
-// judgeTool runs check, nodes, map and explain, and returns what differs. Findings about an operator's own tags
-// cannot be predicted here, so they are not compared but returned.
-func (r *replay) judgeTool(ctx context.Context, config string, running, vms []*vm, ownTags bool) (problems, findings []string, err error) {
-	run := func(args ...string) (out []byte, status int) {
-		cmd := exec.CommandContext(ctx, r.tool, append(args, "-c", config)...)
-		cmd.Env = append(os.Environ(), "KUBECONFIG="+r.stack.Cluster.AdminKubeconfig())
-		out, failed := cmd.Output()
-		var exit *exec.ExitError
-		if errors.As(failed, &exit) && exit.ExitCode() > 1 {
-			failed = fmt.Errorf("%w: %s", failed, exit.Stderr)
-		} else if exit != nil {
-			status = exit.ExitCode()
-			failed = nil
-		}
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("vzones %s: %w", strings.Join(args, " "), failed))
-		}
-		return out, status
+// runTool runs a command of vzones and returns its output and exit status, 0 or 1.
+func (r *replay) runTool(ctx context.Context, config string, args ...string) ([]byte, int, error) {
+	cmd := exec.CommandContext(ctx, r.tool, append(args, "-c", config)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+r.stack.Cluster.AdminKubeconfig())
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return out, 0, nil
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		return out, 1, nil
+	case exit != nil:
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
-	decode := func(content []byte, into any) {
-		if err == nil {
-			err = json.Unmarshal(content, into)
-		}
-	}
+	return nil, 0, fmt.Errorf("vzones %s: %w", strings.Join(args, " "), err)
+}
 
-	var checked struct {
-		Findings []struct {
-			ID, Severity, VCenter, Text string
-			Objects, Nodes              []string
-		}
+// askTool decodes the JSON output of a command of vzones and returns its exit status.
+func (r *replay) askTool(ctx context.Context, config string, answer any, args ...string) (int, error) {
+	out, status, err := r.runTool(ctx, config, append(args, "-o", "json")...)
+	if err != nil {
+		return 0, err
 	}
-	out, _ := run("check", "-o", "json")
-	decode(out, &checked)
+	return status, json.Unmarshal(out, answer)
+}
+
+// judgeTool runs check, nodes, map and explain, and returns what differs, and a line for each kind of finding.
+// With an operator's own tags or unreadable VMs, findings cannot be predicted here and are not compared.
+func (r *replay) judgeTool(ctx context.Context, config string, running, vms []*vm, isPredictable bool) (problems, findings []string, err error) {
+	var checked struct{ Findings []finding }
 	var listed struct{ Nodes []listedNode }
-	out, _ = run("nodes", "-o", "json")
-	decode(out, &listed)
-	drawn, _ := run("map", "--all")
+	if _, err := r.askTool(ctx, config, &checked, "check"); err != nil {
+		return nil, nil, err
+	}
+	if _, err := r.askTool(ctx, config, &listed, "nodes"); err != nil {
+		return nil, nil, err
+	}
+	drawn, _, err := r.runTool(ctx, config, "map", "--all")
 	if err != nil {
 		return nil, nil, err
 	}
-
 	found := map[string][]string{}
 	for _, f := range checked.Findings {
 		for _, node := range f.Nodes {
 			found[node] = append(found[node], f.ID)
 		}
-		findings = append(findings, fmt.Sprintf("%s %s, %d objects such as %s: %s", f.ID, f.Severity, len(f.Objects), append(f.Objects, f.VCenter)[0], f.Text))
-		if len(f.Nodes) == 0 && !ownTags {
+		if len(f.Nodes) == 0 && isPredictable {
 			// Each datacenter and cluster has its tag.
-			problems = append(problems, "vzones check: false finding "+findings[len(findings)-1])
+			problems = append(problems, fmt.Sprintf("vzones check: false finding %s about %s: %s", f.ID, strings.Join(f.Objects, ", "), f.Text))
 		}
 	}
 	byName := map[string]listedNode{}
@@ -76,38 +75,68 @@ func (r *replay) judgeTool(ctx context.Context, config string, running, vms []*v
 				problems = append(problems, fmt.Sprintf("Node %s, VM %q: %s is %v, should be %v", m.node(), m.name, what, got, want))
 			}
 		}
-		if !ownTags {
+		if isPredictable {
 			differs("its findings in vzones check", strings.Join(found[m.node()], ", "), strings.Join(m.findings(), ", "))
 		}
-		listed := byName[m.node()]
+		n := byName[m.node()]
 		if m.isMisplaced {
-			listed.Region = ""
-			listed.Zone = ""
+			n.Region = ""
+			n.Zone = ""
 		}
-		differs("its line in vzones nodes", listed, m.listed())
+		differs("its line in vzones nodes", n, m.listed())
 		differs("its presence in vzones map", isDrawn[m.node()], true)
 	}
 	for _, m := range examples(running, vms) {
-		var explained struct {
-			VM         struct{ ID, Path string }
-			Identified struct{ Children []struct{ Text string } }
-		}
-		out, status := run("explain", m.node(), "-o", "json")
-		decode(out, &explained)
+		more, err := r.judgeExplain(ctx, config, m, vms)
 		if err != nil {
 			return nil, nil, err
 		}
-		if (status == 0) != (m.reason == "") || explained.VM.ID != m.id || explained.VM.Path != m.path {
-			problems = append(problems, fmt.Sprintf("vzones explain %s: exit status %d and VM %+v, but it is VM %s, %s, with reason %q",
-				m.node(), status, explained.VM, m.id, m.path, m.reason))
-		}
-		for _, other := range vms {
-			if other.uuid == m.uuid && !strings.Contains(fmt.Sprint(explained.Identified), other.path+" ") {
-				problems = append(problems, fmt.Sprintf("vzones explain %s: no word about VM %s, which has its UUID", m.node(), other.path))
-			}
+		problems = append(problems, more...)
+	}
+	return problems, summarize(checked.Findings), nil
+}
+
+// judgeExplain runs explain for a Node. It must name each VM with the Node's UUID.
+func (r *replay) judgeExplain(ctx context.Context, config string, m *vm, vms []*vm) (problems []string, err error) {
+	var explained struct {
+		VM         struct{ ID, Path string }
+		Identified struct{ Children []struct{ Text string } }
+	}
+	status, err := r.askTool(ctx, config, &explained, "explain", m.node())
+	if err != nil {
+		return nil, err
+	}
+	want := m.listed()
+	if (status == 0) != (m.reason == "") || explained.VM.ID != want.VM || explained.VM.Path != want.Path {
+		problems = append(problems, fmt.Sprintf("vzones explain %s: exit status %d and VM %+v, but it is VM %q, %q, with reason %q",
+			m.node(), status, explained.VM, want.VM, want.Path, m.reason))
+	}
+	for _, other := range vms {
+		if other.uuid == m.uuid && !strings.Contains(fmt.Sprint(explained.Identified), other.path+" ") {
+			problems = append(problems, fmt.Sprintf("vzones explain %s: VM %s, which has its UUID, is missing", m.node(), other.path))
 		}
 	}
-	return problems, findings, err
+	return problems, nil
+}
+
+type finding struct {
+	ID, Severity, Text string
+	Objects, Nodes     []string
+}
+
+// summarize returns a line for each ID.
+func summarize(findings []finding) (lines []string) {
+	objects := map[string]int{}
+	for _, f := range findings {
+		objects[f.ID] += len(f.Objects)
+	}
+	for _, f := range findings {
+		if n := objects[f.ID]; n > 0 {
+			lines = append(lines, fmt.Sprintf("%s %s, %d objects, first %s: %s", f.ID, f.Severity, n, f.Objects[0], f.Text))
+			objects[f.ID] = 0
+		}
+	}
+	return lines
 }
 
 // A listedNode is a Node in the output of vzones nodes.
@@ -119,6 +148,9 @@ func (m *vm) listed() listedNode {
 	status := m.reason
 	if status == "" {
 		status = "Placed"
+	}
+	if m.isUncertain {
+		return listedNode{Name: m.node(), Status: status}
 	}
 	return listedNode{Name: m.node(), Status: status, VCenter: m.vcenter, VM: m.id, Path: m.path, Host: m.host, Region: m.region, Zone: m.zone}
 }
