@@ -21,8 +21,10 @@ type Error struct {
 	Path    string
 	VCenter string
 	// IsCSI is true for a warning that matters only in a cluster with the CSI driver.
-	IsCSI   bool
-	Message string
+	IsCSI bool
+	// IsOverride is true for a warning about an environment variable that sets a value.
+	IsOverride bool
+	Message    string
 }
 
 func (e Error) Error() string {

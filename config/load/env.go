@@ -92,9 +92,12 @@ func (c *checker) applyEnvironment(environ []string) {
 func (c *checker) warnOverride(pos Position, f *config.Field, key string, previous *Value) {
 	effect := effectOn(key, previous)
 	if f.Env == config.SkipDeletionVariable {
-		effect = "sets " + key + " to true, as any value does, so vzones deletes no Node"
+		effect = "vzones deletes no Node, whatever the variable's value is"
 	}
-	c.Warnf(pos, "%s: if that is not intended, remove the variable from the daemon's Pod", effect)
+	w := c.message(pos, "%s: if that is not intended, remove the variable from the daemon's Pod", []any{effect})
+	w.VCenter = pos.VCenter
+	w.IsOverride = true
+	c.addWarning(w)
 }
 
 func effectOn(key string, previous *Value) string {

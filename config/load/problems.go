@@ -70,6 +70,10 @@ func (p *Problems) warn(pos Position, isCSI bool, message string) {
 	w := p.message(pos, "%s", []any{message})
 	w.VCenter = pos.VCenter
 	w.IsCSI = isCSI
+	p.addWarning(w)
+}
+
+func (p *Problems) addWarning(w config.Warning) {
 	switch {
 	case !p.isNew(w):
 	case len(p.Warnings) >= maxProblems:

@@ -114,8 +114,8 @@ func WithContradiction(node *v1.Node, searchErr error) error {
 	return err
 }
 
-// WithRemedy adds a remedy to the error of a search that found no VM.
-func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
+// WithRemedy adds a remedy to the error of a search that found no VM. deletes is false if vzones deletes no Node.
+func WithRemedy(node *v1.Node, wasFound, deletes bool, searchErr error) error {
 	mayBeBareMetal := node.Spec.ProviderID == "" && !wasFound
 	switch {
 	case !errors.Is(searchErr, topology.ErrAbsent), mayBeBareMetal && !IsUninitialized(node):
@@ -124,8 +124,8 @@ func WithRemedy(node *v1.Node, wasFound bool, searchErr error) error {
 		return fmt.Errorf("%w; if the Node is not a vSphere VM, exclude it with nodes.selector and remove the taint: %s", searchErr, TaintCommand(node.Name, "-"))
 	case IsReady(node):
 		return fmt.Errorf("%w; the Node is ready, so its VM runs: give the account access to the VM, or add its vCenter to the configuration", searchErr)
-	case wasFound && node.Spec.ProviderID != "":
-		return fmt.Errorf("%w; unless nodes.skipDeletion is set, vzones deletes the Node once every vCenter confirms that the VM is gone", searchErr)
+	case wasFound && node.Spec.ProviderID != "" && deletes:
+		return fmt.Errorf("%w; vzones deletes the Node once every vCenter confirms that the VM is gone", searchErr)
 	}
 	return fmt.Errorf("%w; if the VM is gone, delete the Node", searchErr)
 }

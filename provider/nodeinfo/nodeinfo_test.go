@@ -283,12 +283,14 @@ func TestWithRemedy(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       v1.NodeStatus
 		wasFound     bool
+		keeps        bool
 		noProviderID bool
 		want         string
 	}{
-		"ready":                   {status: ready, want: "the Node is ready"},
-		"ready, found before":     {status: ready, wasFound: true, want: "the Node is ready"},
-		"not ready, found before": {wasFound: true, want: "vzones deletes the Node once"},
+		"ready":                                   {status: ready, want: "the Node is ready"},
+		"ready, found before":                     {status: ready, wasFound: true, want: "the Node is ready"},
+		"not ready, found before":                 {wasFound: true, want: "vzones deletes the Node once"},
+		"not ready, found before, no deletion":    {wasFound: true, keeps: true, want: "if the VM is gone, delete the Node"},
 		"not ready, found before, no provider ID": {wasFound: true, noProviderID: true, want: "if the VM is gone, delete the Node"},
 		"not ready, never found":                  {want: "if the VM is gone, delete the Node"},
 	} {
@@ -296,7 +298,7 @@ func TestWithRemedy(t *testing.T) {
 		if c.noProviderID {
 			node.Spec.ProviderID = ""
 		}
-		if got := WithRemedy(node, c.wasFound, absent).Error(); !strings.Contains(got, c.want) {
+		if got := WithRemedy(node, c.wasFound, !c.keeps, absent).Error(); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want it to contain %q", name, got, c.want)
 		}
 	}

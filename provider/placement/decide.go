@@ -98,7 +98,7 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		d.Annotations = locationAnnotations(states, node, m, state.Snapshot)
 	}
 	if err != nil {
-		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, err))
+		return d.fail(nodeinfo.WithRemedy(node, d.WasFound, !cfg.SkipNodeDeletion, err))
 	}
 	d.VCenter = inventory.FirstEntry(states, m.Ref.VCenter)
 	d.Shared = loc.sharing.isShared()

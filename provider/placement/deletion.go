@@ -57,7 +57,7 @@ type deletion struct {
 
 var (
 	errExists   = errors.New("the VM exists")
-	errDisabled = errors.New("nodes.skipDeletion is set in the configuration")
+	errDisabled = errors.New("nodes.skipDeletion or SKIP_NODE_DELETION is set")
 )
 
 func (q *deletion) isManaged() error {

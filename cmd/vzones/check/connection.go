@@ -161,7 +161,11 @@ func (f *facts) warnings() (found []Finding) {
 		if w.Field == "" {
 			position = strings.TrimSuffix(position, ": ")
 		}
-		found = append(found, Finding{ID: "VZ190", VCenter: w.VCenter, Object: quote.Text(position), Text: quote.Text(w.Message), HasAdvice: true})
+		id := "VZ190"
+		if w.IsOverride {
+			id = "VZ191"
+		}
+		found = append(found, Finding{ID: id, VCenter: w.VCenter, Object: quote.Text(position), Text: quote.Text(w.Message), HasAdvice: true})
 	}
 	return found
 }

@@ -72,7 +72,7 @@ func readDaemon(ctx context.Context, w *world.World, version string) *daemonChec
 	case w.Daemon == nil:
 		c.skipped = "not checked, because the configuration is a file"
 	case w.Daemon.IsIncumbent():
-		c.skipped = "not installed in namespace " + quote.Name(w.Daemon.Namespace) + ", where the vSphere CPI is " + w.Daemon.Workload()
+		c.skipped = "vzones is not installed; the vSphere CPI is " + w.Daemon.Workload() + " in namespace " + quote.Name(w.Daemon.Namespace)
 	default:
 		c.state = w.ReadDaemonState(ctx)
 	}
@@ -112,12 +112,16 @@ func (d *Daemon) line() string {
 	if restarts > 0 {
 		text += ", " + cli.Count(restarts, "restart")
 	}
-	if d.Lease != nil {
+	switch {
+	case d.Lease == nil:
+	case d.Lease.Holder == "":
+		text += ", Lease not held"
+	default:
 		holder := quote.Plain(d.Lease.Holder)
 		if d.Lease.Held {
 			holder, _, _ = strings.Cut(holder, "_") // The rest is random.
 		}
-		text += ", Lease held by " + cmp.Or(holder, "none")
+		text += ", Lease held by " + holder
 	}
 	return text
 }

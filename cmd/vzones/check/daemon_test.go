@@ -49,11 +49,11 @@ func TestWhyNoNode(t *testing.T) {
 		want   string
 	}{
 		"RKE2's label": {spec: in(""), labels: map[string]string{key: "true"},
-			want: `its Pods require Nodes with ` + key + `="", but 1 Node has ` + key + `="true": correct the node selector or affinity, or label the control-plane Nodes`},
+			want: `no Node has the labels that its Pods require: 1 Node has ` + key + `="true"; the Pods require ` + key + `="": correct the node selector or affinity, or label the control-plane Nodes`},
 		"no label": {spec: in(""),
-			want: `its Pods require Nodes with ` + key + `="", but no Node has ` + key + `: correct the node selector or affinity, or label the control-plane Nodes`},
+			want: `no Node has the labels that its Pods require: no Node has ` + key + `; the Pods require ` + key + `="": correct the node selector or affinity, or label the control-plane Nodes`},
 		"a node selector": {spec: &v1.PodSpec{NodeSelector: map[string]string{"a": "b"}}, labels: map[string]string{"a": "c"},
-			want: `its Pods require Nodes with a="b", but 1 Node has a="c": correct the node selector or affinity, or label the control-plane Nodes`},
+			want: `no Node has the labels that its Pods require: 1 Node has a="c"; the Pods require a="b": correct the node selector or affinity, or label the control-plane Nodes`},
 		"a taint": {spec: in(""), labels: map[string]string{key: ""}, taints: []v1.Taint{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}, {Key: "x", Effect: v1.TaintEffectNoSchedule}},
 			want: "its Pods do not tolerate the taints of the 1 Node with its labels: x:NoSchedule: add tolerations"},
 		"suitable": {spec: in(""), labels: map[string]string{key: ""},

@@ -18,7 +18,7 @@ type Names struct {
 	Outcome  string   `json:"outcome"`
 	Alerts   []string `json:"alerts"`
 	Findings []string `json:"findings"`
-	// Meaning and Fix are full sentences. They are empty if there are findings, which have their own.
+	// Meaning and Fix are full sentences. Meaning is empty if there is one finding, and Fix if there is any.
 	Meaning string `json:"meaning"`
 	Fix     string `json:"fix"`
 }
@@ -44,4 +44,14 @@ func NamesOf(name string) *Names {
 		}
 	}
 	return nil
+}
+
+// Reasons returns the reasons of Events and conditions.
+func Reasons() (all []string) {
+	for _, n := range AllNames() {
+		if n.Reason != "" {
+			all = append(all, n.Reason)
+		}
+	}
+	return all
 }

@@ -18,8 +18,8 @@ func TestNames(t *testing.T) {
 			}
 			seen[name] = true
 		}
-		if hasFindings := len(n.Findings) > 0; hasFindings == (n.Meaning != "") {
-			t.Errorf("the row of %s %v has findings: %t, meaning: %q, want one of both", n.Reason, n.Alerts, hasFindings, n.Meaning)
+		if hasMeaning := n.Meaning != ""; hasMeaning == (len(n.Findings) == 1) {
+			t.Errorf("the row of %s %v has the findings %q and the meaning %q, want a meaning unless there is one finding", n.Reason, n.Alerts, n.Findings, n.Meaning)
 		}
 		for _, id := range n.Findings {
 			if Lookup(id) == nil {

@@ -270,7 +270,7 @@ func (p *printer) end(r *Report) {
 	if r.Nodes == nil {
 		text += " Nodes: not checked, " + r.WithoutNodes + "."
 	} else {
-		text += " Not compared: " + strings.Join(r.NotCompared, ", ") + "."
+		text += " Not compared with zones: " + strings.Join(r.NotCompared, ", ") + "."
 	}
 	if len(r.Findings) > 0 {
 		text += " For a finding: vzones explain " + r.Findings[0].ID + "."

@@ -35,8 +35,8 @@ func whyNoNode(spec *v1.PodSpec, nodes nodeList) string {
 		return "no Pod is scheduled: check its node selector and affinity"
 	case len(matching) == 0:
 		requirements, keys := nodeRequirements(spec)
-		return fmt.Sprintf("its Pods require Nodes with %s, but %s: correct the node selector or affinity, or label the control-plane Nodes",
-			strings.Join(requirements, " or "), labelsOf(nodes, keys))
+		return fmt.Sprintf("no Node has the labels that its Pods require: %s; the Pods require %s: correct the node selector or affinity, or label the control-plane Nodes",
+			labelsOf(nodes, keys), strings.Join(requirements, " or "))
 	}
 	taints := map[string]int{}
 	for _, n := range matching {

@@ -99,6 +99,9 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 			e.Problems = append(e.Problems, Problem{report.ReasonAddressOmitted, quote.Line(err.Error())})
 		}
 	}
+	if e.Node.InCluster && e.Node.Managed && !e.Node.Initialized && l.Err == nil {
+		e.Problems = append(e.Problems, Problem{world.NotInitialized, "the daemon initializes the Node within seconds; if it does not, run vzones check, which checks the daemon"})
+	}
 	for i := range l.Differences {
 		d := &l.Differences[i]
 		e.Problems = append(e.Problems, Problem{world.DifferenceReason(d), world.DifferenceText(d)})

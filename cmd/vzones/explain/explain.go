@@ -71,6 +71,7 @@ func findings() []string {
 
 func run(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, name string) error {
 	s := &subject{name: name}
+	flags.OnNodes = s.check
 	flags.Follow = s.follow
 	end := t.Progress("Reading the vCenters")
 	defer end()

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/cmd/vzones/check"
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/internal/quote"
@@ -28,6 +29,27 @@ type subject struct {
 	standIn bool
 }
 
+// check returns an error if name matches no Node and is no UUID.
+func (s *subject) check(w *world.World) error {
+	names := nodeNames(w)
+	if _, err := parseUUID(s.name); err == nil || slices.Contains(names, s.name) {
+		return nil
+	}
+	hint := ""
+	if near := quote.Nearest(s.name, slices.Concat(check.Reasons(), names)); near != "" {
+		hint = "did you mean " + quote.Plain(near) + "? Otherwise "
+	}
+	return fmt.Errorf("Node %s not found: %suse the name of a Node, the UUID of a VM, the ID of a finding, or the reason of an Event", quote.Value(s.name), hint)
+}
+
+func nodeNames(w *world.World) []string {
+	names := make([]string, len(w.Nodes))
+	for i, n := range w.Nodes {
+		names[i] = n.Name
+	}
+	return names
+}
+
 // follow sets node, and returns the VMs to read first: those of the Node and of Nodes with the same UUID
 // or name.
 func (s *subject) follow(w *world.World) []inventory.Identity {
@@ -35,8 +57,6 @@ func (s *subject) follow(w *world.World) []inventory.Identity {
 		s.node = w.Nodes[i]
 	} else if u, err := parseUUID(s.name); err == nil {
 		s.ofUUID(w, u)
-	} else {
-		return nil
 	}
 	related := []*v1.Node{s.node}
 	if id, err := w.Placer.ReportedIdentity(s.node); err == nil {
@@ -79,11 +99,8 @@ func nodesOf(w *world.World, keys []string) (all []*v1.Node) {
 }
 
 // readRivals reads the VMs of other Nodes that may claim the VM by name or one of its addresses. It returns an
-// error if name matches nothing.
+// error if no vCenter has the UUID.
 func (s *subject) readRivals(ctx context.Context, w *world.World) error {
-	if s.node == nil {
-		return fmt.Errorf("Node %s not found: use the name of a Node, the UUID of a VM, the ID of a finding, or the reason of an Event", quote.Value(s.name))
-	}
 	id, err := w.Placer.ReportedIdentity(s.node)
 	if err != nil {
 		return nil //nolint:nilerr // The explanation contains the error.

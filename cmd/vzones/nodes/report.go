@@ -82,9 +82,8 @@ type Difference struct {
 
 // Statuses other than the reasons of Events.
 const (
-	placed         = "Placed"
-	foreign        = "Unmanaged"
-	notInitialized = "NotInitialized"
+	placed  = "Placed"
+	foreign = "Unmanaged"
 )
 
 // IsOK reports whether a Node has no problem.
@@ -176,7 +175,7 @@ func statusOf(l *world.Look) (status, problem string) {
 	case l.Err != nil:
 		return l.Reason(), l.Text()
 	case l.Uninitialized:
-		return notInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
+		return world.NotInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
 	case l.Off:
 		return l.OffProblem()
 	case len(l.Differences) == 0:
@@ -230,7 +229,7 @@ func colorOf(n *Node) cli.Color {
 		return cli.Faint
 	case n.IsOK():
 		return ""
-	case n.Status == notInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
+	case n.Status == world.NotInitialized || slices.Contains(world.DifferenceReasons()[1:], n.Status):
 		return cli.Yellow
 	}
 	return cli.Red

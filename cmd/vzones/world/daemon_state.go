@@ -261,20 +261,15 @@ func durationOf(l *coordinationv1.Lease) time.Duration {
 	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 }
 
-// holds reports whether a Pod is the holder of a Lease. The holder consists of the name of the Pod, or of its host if the
-// Pod does not know its name, and a random part.
+// holds reports whether a Pod may be the holder of a Lease. The holder consists of the name of the Pod, or of its host if the
+// Pod does not know its name, and a random part. The host's name may differ from the Node's.
 func holds(l *Lease, p *v1.Pod) bool {
 	holder, _, _ := strings.Cut(l.Holder, "_")
 	if holder == p.Name {
 		return true
 	}
 	knowsName := slices.ContainsFunc(containerOf(p).Env, func(e v1.EnvVar) bool { return e.Name == "POD_NAME" })
-	if knowsName || !p.Spec.HostNetwork {
-		return false
-	}
-	node, _, _ := strings.Cut(p.Spec.NodeName, ".")
-	host, _, _ := strings.Cut(holder, ".")
-	return strings.EqualFold(node, host)
+	return holder != "" && !knowsName && p.Spec.HostNetwork
 }
 
 // maxReviews is the number of concurrent reviews.

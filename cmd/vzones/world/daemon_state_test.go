@@ -66,7 +66,8 @@ func TestLeaseHolder(t *testing.T) {
 		"a Pod":                       {aPod("a", named), "a_1", 0, true, true},
 		"a host":                      {aPod("a", onHost), "CP-1.example.com_1", 0, true, true},
 		"a host of a Pod with a name": {aPod("a", onHost, named), "cp-1_1", 0, true, false},
-		"another host":                {aPod("a", onHost), "cp-2_1", 0, true, false},
+		"another name of the host":    {aPod("a", onHost), "host-1_1", 0, true, true},
+		"another Pod":                 {aPod("a", named), "b_1", 0, true, false},
 		"expired":                     {aPod("a"), "a_1", time.Minute, false, true},
 		"released":                    {aPod("a"), "", 0, false, false},
 	} {

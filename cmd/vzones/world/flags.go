@@ -35,6 +35,8 @@ type Flags struct {
 	Credentials []string
 	// Timeout limits reading all vCenters.
 	Timeout time.Duration
+	// OnNodes is called before the vCenters are contacted. Its error ends Open. It may be nil.
+	OnNodes func(*World) error
 	// Follow returns the VMs to read in detail. If nil, the VMs of all Nodes are read.
 	Follow func(*World) []inventory.Identity
 	// NodesOptional lets the command continue if it may not list Nodes.

@@ -5,6 +5,9 @@ import (
 	"vzones/vcenter/inventory"
 )
 
+// NotInitialized is the status of a Node that has everything but the daemon's initialization.
+const NotInitialized = "NotInitialized"
+
 // OffProblem returns the reason and the text of the problem of a Node that is not ready and whose VM is off.
 // Otherwise both are "".
 func (l *Look) OffProblem() (reason, text string) {

@@ -108,14 +108,19 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.Daemon != nil {
-		fmt.Fprintln(os.Stderr, w.announcement())
-	}
 	if f.OnConfig != nil {
 		f.OnConfig(w.Config)
 	}
 	if err := w.readNodes(ctx, f); err != nil {
 		return nil, err
+	}
+	if f.OnNodes != nil {
+		if err := f.OnNodes(w); err != nil {
+			return nil, err
+		}
+	}
+	if w.Daemon != nil {
+		fmt.Fprintln(os.Stderr, w.announcement())
 	}
 	w.start(ctx, f, finder)
 	deadline := time.Now().Add(f.Timeout)
