@@ -36,7 +36,7 @@ func (d *demo) explain(daemon *stack.Daemon) error {
 	}
 	d.step("Everything keeps running (DEMO_KEEP is set) until Ctrl-C. To explore, run in another terminal in the same directory:")
 	d.print(`
-  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=$PWD/%[1]s/kubeconfig
   vzones nodes -c %[1]s/vsphere.yaml
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
@@ -64,7 +64,7 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
 	}
 	d.step("No cloud controller manager is running, so %d Nodes are uninitialized. Ctrl-C stops everything. In another terminal in the same directory:", len(d.stack.Fleet.VMs()))
 	d.print(`
-  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[1]s/kubeconfig
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=$PWD/%[1]s/kubeconfig
   vzones check -c %[1]s/vsphere.yaml
   helm install vzones manifests/chart --namespace kube-system --values %[1]s/values.yaml
   kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager

@@ -37,8 +37,8 @@ func Command(t *cli.Tool) *cobra.Command {
 		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
 		Short: "Show what the daemon would write to each Node, now or after a change",
 		Long: `Show what the daemon would write to each Node (labels, addresses and taints), and which
-Nodes it would delete. plan writes nothing and needs no daemon: run plan -c FILE before
-vzones replaces the vSphere CPI. --with shows the effect of another configuration, and
+Nodes it would delete. plan writes nothing and needs no daemon: run it before vzones
+replaces the vSphere CPI. --with shows the effect of another configuration, and
 --tag the effect of another tag. They can be combined.
 
 OBJECT is the inventory path of an object above a Node's VM, such as

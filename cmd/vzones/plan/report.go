@@ -118,12 +118,11 @@ func print(t *cli.Tool, format cli.Format, p *Plan) error {
 // summary counts the Nodes that the daemon would write to, and the Nodes with changes that it would leave as
 // they are.
 func (p *Plan) summary() string {
-	subject := "The change would make the daemon write"
-	if p.isCurrent {
-		subject = "The daemon would write"
-	}
 	written := p.written()
-	text := fmt.Sprintf("%s to %d of %s.", subject, written, cli.Count(p.Nodes, "Node"))
+	text := fmt.Sprintf("The change would make the daemon write to %d of %s.", written, cli.Count(p.Nodes, "Node"))
+	if p.isCurrent {
+		text = fmt.Sprintf("The daemon would write to %d of %s, besides its own annotations and condition.", written, cli.Count(p.Nodes, "Node"))
+	}
 	switch unwritten := len(p.Changes) - written; unwritten {
 	case 0:
 		return text
