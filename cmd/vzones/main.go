@@ -24,6 +24,7 @@ import (
 	"vzones/cmd/vzones/fleetmap"
 	"vzones/cmd/vzones/nodes"
 	"vzones/cmd/vzones/plan"
+	"vzones/cmd/vzones/record"
 )
 
 func main() {
@@ -124,6 +125,7 @@ is invalid or the command failed.`,
 		nodes.Command(t.Tool),
 		plan.Command(t.Tool),
 		fleetmap.Command(t.Tool),
+		record.Command(t.Tool),
 		t.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {

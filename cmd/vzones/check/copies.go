@@ -58,7 +58,7 @@ const notListed = "the kubeconfig's user may not list them"
 // readCopies lists the objects of all copyKinds. It lists none if the Nodes were not listed.
 func readCopies(ctx context.Context, w *world.World) copies {
 	c := copies{items: map[string][]unstructured.Unstructured{}, errors: map[string]error{}}
-	if w.NoNodes != nil {
+	if w.NoNodes != nil || w.Client == nil {
 		return c
 	}
 	client, err := dynamic.NewForConfig(w.RESTConfig)

@@ -25,7 +25,7 @@ type reader struct {
 
 func read(ctx context.Context, w *world.World) *fleet {
 	r := &reader{policy: w.Config.Topology.Policy, states: w.States, hostsByID: map[[2]string]*host{}}
-	r.fleet = &fleet{Cluster: w.Cluster, Read: time.Now(), HasNodes: w.Client != nil}
+	r.fleet = &fleet{Cluster: w.Cluster, Read: time.Now(), HasNodes: w.Client != nil || len(w.Nodes) > 0}
 	surveys := w.Survey(ctx, world.SurveyQuery{Categories: r.policy.Categories()})
 	for i := range w.States {
 		s := &w.States[i]

@@ -41,6 +41,8 @@ type Flags struct {
 	Follow func(*World) []inventory.Identity
 	// NodesOptional lets the command continue if it may not list Nodes.
 	NodesOptional bool
+	// Recording is the path of a recording to read instead of vCenters and a cluster, or "".
+	Recording string
 	// Nodes, unless nil, are used instead of listing the cluster's Nodes.
 	Nodes []*v1.Node
 	// OnConfig is called once with the configuration before the vCenters are read, and must not block.
@@ -70,6 +72,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&f.Overrides, fs, flags)
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig (default: the same as kubectl)")
 	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets to use instead of the cluster's Secrets")
+	fs.StringVar(&f.Recording, "recording", "", "read a file of vzones record instead of vCenters and a cluster")
 	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "the time limit for reading all vCenters")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("print the daemon's log lines up to this verbosity, 1 to %d", maxVerbosity))
 }
@@ -88,6 +91,8 @@ func (f *Flags) check() (labels.Selector, error) {
 		return nil, fmt.Errorf("--timeout is %v: the minimum is %v", f.Timeout, minTimeout)
 	case f.Verbose > maxVerbosity:
 		return nil, fmt.Errorf("--verbose is %d: the range is 1 to %d", f.Verbose, maxVerbosity)
+	case f.Recording != "" && f.Config+f.Kubeconfig != "":
+		return nil, errors.New("--recording contains the configuration and the Nodes: remove --config and --kubeconfig")
 	case len(f.Credentials) > 0 && f.Config == "":
 		return nil, errors.New("--credentials requires --config FILE: the credentials are only sent to servers in your own file")
 	}

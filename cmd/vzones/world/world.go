@@ -57,6 +57,7 @@ type World struct {
 	selector labels.Selector
 	fleetRun
 	claims claims
+	replay *Replay
 }
 
 type fleetRun struct {
@@ -94,14 +95,24 @@ func (s *frozenFleet) States() []inventory.State {
 //
 // Each vCenter receives each password once: the daemon uses the same account, and repeated failures
 // would lock it.
-func Open(ctx context.Context, f *Flags) (*World, error) {
+func Open(ctx context.Context, f *Flags) (opened *World, err error) {
 	selector, err := f.check()
 	if err != nil {
 		return nil, err
 	}
 	ctx = f.withLog(ctx)
 	w := &World{selector: selector, fleetRun: fleetRun{timeout: f.Timeout}}
-	if err := w.connect(f); err != nil {
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	if f.Recording != "" {
+		f, err = w.startReplay(ctx, f)
+	} else {
+		err = w.connect(f)
+	}
+	if err != nil {
 		return nil, err
 	}
 	finder, err := w.readConfig(ctx, f)
@@ -129,7 +140,6 @@ func Open(ctx context.Context, f *Flags) (*World, error) {
 		w.deadline = deadline
 	}
 	if err != nil {
-		w.Close()
 		return nil, err
 	}
 	return w, nil
@@ -289,9 +299,18 @@ func (w *World) SearchOutside(ctx context.Context, id inventory.Identity) error 
 
 // Close logs out of all vCenters within 3 s and waits for all goroutines. It is idempotent.
 func (w *World) Close() {
-	if w == nil || w.cancel == nil {
+	if w == nil {
 		return
 	}
-	w.cancel()
-	<-w.ended
+	if w.cancel != nil {
+		w.cancel()
+		<-w.ended
+	}
+	if w.replay != nil {
+		w.replay.Close()
+		w.replay = nil
+	}
 }
+
+// Sessions returns the sessions in the order of States. The World owns them.
+func (w *World) Sessions() []vcenter.OpenSession { return w.fleet.Sessions() }

@@ -1,0 +1,201 @@
+// Package record implements vzones record: it writes what the daemon reads of the vCenters and of the Nodes
+// to an archive, from which simulated vCenters can be started.
+package record
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/vmware/govmomi/vim25/xml"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/version"
+	"sigs.k8s.io/yaml"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
+	"vzones/vcenter/inventory"
+)
+
+const long = `Record what the daemon reads in one file: the inventory and the tags of each vCenter, the
+Nodes, and the rules of the configuration. Send the file with a bug report, or use it with
+--recording to repeat a command without the vCenters.
+
+Names, addresses and UUIDs are replaced by others of the same shape, and equal ones stay
+equal. Passwords, sessions, servers, user names and certificates are not recorded. Only the
+properties that --dry-run lists are recorded.`
+
+type options struct {
+	world     world.Flags
+	file      string
+	keepNames bool
+	dryRun    bool
+}
+
+// Command returns the record command.
+func Command(t *cli.Tool) *cobra.Command {
+	// No VM is needed in detail, because the recording is read separately.
+	o := &options{world: world.Flags{NodesOptional: true, Follow: func(*world.World) []inventory.Identity { return nil }}}
+	cmd := &cobra.Command{
+		Use:   "record -o FILE",
+		Short: "Record vCenters, Nodes and rules in a file, with names replaced",
+		Long:  long,
+		Example: `  vzones record --dry-run
+  vzones record -o recording.tar.gz
+  vzones record -c vsphere.yaml -o recording.tar.gz
+  vzones check --recording recording.tar.gz`,
+		Args: cli.NoArguments(cli.WriteConfig),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if (o.file == "") != o.dryRun {
+				return errors.New("use either -o FILE or --dry-run")
+			}
+			t.Started = true
+			return run(cmd.Context(), t, o)
+		},
+	}
+	flags := cmd.Flags()
+	o.world.Add(flags)
+	flags.StringVarP(&o.file, "output", "o", "", "the file to write, such as recording.tar.gz")
+	flags.BoolVar(&o.keepNames, "keep-names", false, "do not replace names, addresses and UUIDs")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "read everything, but only print what the file would contain")
+	return cmd
+}
+
+func run(ctx context.Context, t *cli.Tool, o *options) error {
+	end := t.Progress("Reading the vCenters")
+	var n *names
+	if !o.keepNames {
+		var seed [32]byte
+		_, _ = rand.Read(seed[:]) // It never returns an error.
+		n = newNames(seed)
+	}
+	about, files, err := record(ctx, &o.world, n)
+	end()
+	if err != nil {
+		return err
+	}
+	for _, v := range about.VCenters {
+		for _, problem := range v.Errors {
+			fmt.Fprintf(t.Stderr, "Warning: vCenter %s: %s\n", v.Name, problem)
+		}
+	}
+	if o.dryRun {
+		return t.Write(contents(about, files))
+	}
+	data, err := archive(files)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.file, data, 0o600); err != nil {
+		return fmt.Errorf("writing the recording: %w", err)
+	}
+	return nil
+}
+
+type file struct {
+	name string
+	data []byte
+}
+
+// record reads all vCenters and returns the files of the recording.
+func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedAbout, []file, error) {
+	w, err := world.Open(ctx, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Close()
+	ctx, cancel := w.Within(ctx)
+	defer cancel()
+	sessions := w.Sessions()
+	readings := make([]*reading, len(sessions))
+	var wg sync.WaitGroup
+	for i, s := range sessions {
+		wg.Go(func() { readings[i] = read(ctx, n, s, w.Config.Topology.Policy.Categories()) })
+	}
+	wg.Wait()
+	about := &world.RecordedAbout{Tool: version.Get().GitVersion, NamesReplaced: n != nil}
+	var files []file
+	for i, r := range readings {
+		r.about.Directory = fmt.Sprintf("vcenter-%d", i+1)
+		about.VCenters = append(about.VCenters, r.about)
+		for j, o := range r.objects {
+			data, err := xml.MarshalIndent(o, "", "  ")
+			if err != nil {
+				return nil, nil, fmt.Errorf("writing %s: %w", o.Obj, err)
+			}
+			files = append(files, file{fmt.Sprintf("%s/%05d-%s.xml", r.about.Directory, j, o.Obj.Encode()), data})
+		}
+		files = append(files, yamlFile(r.about.Directory+"/"+world.RecordedTagsFile, r.tags))
+	}
+	list := v1.NodeList{}
+	list.Kind = "NodeList"
+	list.APIVersion = "v1"
+	further := furtherLabels(w.Config)
+	for _, node := range w.Nodes {
+		list.Items = append(list.Items, n.node(node, further))
+	}
+	return about, append(files, yamlFile(world.RecordedNodesFile, list), yamlFile(world.RecordedConfigFile, n.config(w.Config)), yamlFile(world.RecordedAboutFile, about)), nil
+}
+
+// yamlFile panics if the value has no YAML form.
+func yamlFile(name string, value any) file {
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("writing %s: %v", name, err))
+	}
+	return file{name, data}
+}
+
+func archive(files []file) ([]byte, error) {
+	var buffer bytes.Buffer
+	zipped := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(zipped)
+	for _, f := range files {
+		if err := archive.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.data))}); err != nil {
+			return nil, fmt.Errorf("writing %s: %w", f.name, err)
+		}
+		if _, err := archive.Write(f.data); err != nil {
+			return nil, fmt.Errorf("writing %s: %w", f.name, err)
+		}
+	}
+	if err := errors.Join(archive.Close(), zipped.Close()); err != nil {
+		return nil, fmt.Errorf("writing the recording: %w", err)
+	}
+	return buffer.Bytes(), nil
+}
+
+// contents describes the files and lists all properties.
+func contents(about *world.RecordedAbout, files []file) []byte {
+	var b strings.Builder
+	size := 0
+	for _, f := range files {
+		size += len(f.data)
+	}
+	fmt.Fprintf(&b, "%s, %d bytes uncompressed.\n", cli.Count(len(files), "file"), size)
+	for _, f := range files {
+		if !strings.HasSuffix(f.name, ".xml") {
+			fmt.Fprintf(&b, "\n%s:\n%s", f.name, f.data)
+		}
+	}
+	b.WriteString("\nProperties of inventory objects:\n")
+	for _, p := range properties {
+		kinds := "every object"
+		if p.types != nil {
+			kinds = strings.Join(p.types, ", ")
+		}
+		how := p.how
+		if !about.NamesReplaced {
+			how = strings.ReplaceAll(how, "replaced", "kept")
+		}
+		fmt.Fprintf(&b, "  %s %s\n    %s: %s\n", kinds, p.path, how, p.why)
+	}
+	return []byte(b.String())
+}

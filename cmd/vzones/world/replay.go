@@ -1,0 +1,249 @@
+package world
+
+import (
+	"archive/tar"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vapi/rest"
+	_ "github.com/vmware/govmomi/vapi/simulator" // serves tags
+	vapi "github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// A Replay is a recording whose vCenters are simulated on this host. The caller must call Close.
+type Replay struct {
+	About RecordedAbout
+	Nodes []*v1.Node
+	// Config is the path of a configuration for the simulated vCenters.
+	Config string
+
+	dir     string
+	models  []*simulator.Model
+	servers []*simulator.Server
+}
+
+// replayUser is the account of the simulated vCenters.
+const replayUser = "replay"
+
+// StartReplay starts simulated vCenters with the content of a recording.
+func StartReplay(ctx context.Context, path string) (*Replay, error) {
+	log.SetOutput(io.Discard) // The simulator logs connections.
+	dir, err := os.MkdirTemp("", "vzones-recording-")
+	if err != nil {
+		return nil, fmt.Errorf("unpacking the recording: %w", err)
+	}
+	r := &Replay{dir: dir}
+	if err := r.start(ctx, path); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("recording %s: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *Replay) start(ctx context.Context, path string) error {
+	if err := unpack(path, r.dir); err != nil {
+		return err
+	}
+	var nodes v1.NodeList
+	config := map[string]any{}
+	if err := errors.Join(r.read(RecordedAboutFile, &r.About), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
+		return err
+	}
+	r.Nodes = make([]*v1.Node, len(nodes.Items))
+	for i := range nodes.Items {
+		r.Nodes[i] = &nodes.Items[i]
+	}
+	entries, _ := config["vcenter"].(map[string]any)
+	for i := range r.About.VCenters {
+		v := &r.About.VCenters[i]
+		entry, ok := entries[v.Name].(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s has no vCenter %q", RecordedConfigFile, v.Name)
+		}
+		if err := r.startVCenter(ctx, v, entry); err != nil {
+			return fmt.Errorf("vCenter %q: %w", v.Name, err)
+		}
+	}
+	data, err := yaml.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("%s: %w", RecordedConfigFile, err)
+	}
+	r.Config = filepath.Join(r.dir, RecordedConfigFile)
+	return os.WriteFile(r.Config, data, 0o600)
+}
+
+// Close stops the vCenters and removes the unpacked files.
+func (r *Replay) Close() {
+	for _, s := range r.servers {
+		_ = s.Config.Close() // The server's own Close waits for long polls.
+	}
+	for _, m := range r.models {
+		m.Remove()
+	}
+	_ = os.RemoveAll(r.dir)
+}
+
+// startReplay returns flags with the recorded configuration and Nodes.
+func (w *World) startReplay(ctx context.Context, f *Flags) (*Flags, error) {
+	replay, err := StartReplay(ctx, f.Recording)
+	if err != nil {
+		return f, err
+	}
+	w.replay = replay
+	recorded := *f
+	recorded.Config = replay.Config
+	recorded.Nodes = replay.Nodes
+	return &recorded, nil
+}
+
+func (r *Replay) read(name string, into any) error {
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return err
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// startVCenter starts a simulated vCenter and completes its entry of the configuration.
+func (r *Replay) startVCenter(ctx context.Context, v *RecordedVCenter, entry map[string]any) error {
+	if !filepath.IsLocal(v.Directory) {
+		return fmt.Errorf("the directory %q is outside the recording", v.Directory)
+	}
+	model := &simulator.Model{}
+	r.models = append(r.models, model)
+	if err := model.Load(filepath.Join(r.dir, v.Directory)); err != nil {
+		return err
+	}
+	model.Service.TLS = &tls.Config{}
+	model.Service.RegisterEndpoints = true
+	model.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(replayUser, replayUser)}
+	server := model.Service.NewServer()
+	r.servers = append(r.servers, server)
+	ca, err := server.CertificateFile()
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(server.URL.Port())
+	if err != nil {
+		return err
+	}
+	entry["server"] = server.URL.Hostname()
+	entry["port"] = port
+	entry["user"] = replayUser
+	entry["password"] = replayUser
+	entry["caFile"] = ca
+	var tags RecordedTags
+	if err := r.read(filepath.Join(v.Directory, RecordedTagsFile), &tags); err != nil {
+		return err
+	}
+	return attachAll(ctx, server.URL, &tags)
+}
+
+// attachAll creates and attaches the tags.
+func attachAll(ctx context.Context, at *url.URL, tags *RecordedTags) error {
+	transport := soap.NewClient(at, true)
+	client, err := vim25.NewClient(ctx, transport)
+	if err != nil {
+		return err
+	}
+	session := rest.NewClient(client)
+	if err := session.Login(ctx, url.UserPassword(replayUser, replayUser)); err != nil {
+		return err
+	}
+	defer func() { _ = session.Logout(ctx) }()
+	m := vapi.NewManager(session)
+	for _, c := range tags.Categories {
+		category, err := m.CreateCategory(ctx, &vapi.Category{Name: c.Name, Cardinality: c.Cardinality, AssociableTypes: c.Types})
+		if err != nil {
+			return fmt.Errorf("tag category %q: %w", c.Name, err)
+		}
+		for _, t := range c.Tags {
+			tag, err := m.CreateTag(ctx, &vapi.Tag{Name: t.Name, CategoryID: category})
+			if err != nil {
+				return fmt.Errorf("tag %q: %w", t.Name, err)
+			}
+			for _, object := range t.Objects {
+				var ref types.ManagedObjectReference
+				if !ref.FromString(object) {
+					return fmt.Errorf("tag %q: %q is not TYPE:ID", t.Name, object)
+				}
+				if err := m.AttachTag(ctx, tag, ref); err != nil {
+					return fmt.Errorf("attaching tag %q to %s: %w", t.Name, object, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Bounds of a recording: it may come from someone else.
+const (
+	maxRecordedFiles = 1_000_000
+	maxRecordedBytes = 4 << 30
+)
+
+// unpack writes the files of an archive below a directory.
+func unpack(path, dir string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	zipped, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("not written by vzones record: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	archive := tar.NewReader(io.LimitReader(zipped, maxRecordedBytes))
+	for range maxRecordedFiles {
+		header, err := archive.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not written by vzones record: %w", err)
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := write(root, header.Name, archive); err != nil {
+			return err
+		}
+	}
+	return errors.New("too many files")
+}
+
+func write(root *os.Root, name string, content io.Reader) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return cmp.Or(err, f.Close())
+}
