@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
@@ -143,7 +144,7 @@ func furtherLabels(c *config.Config) []string {
 }
 
 // config returns the rules of a configuration and the names of its vCenters, without servers and credentials.
-func (n *names) config(c *config.Config) map[string]any {
+func (n *names) config(c *config.Config) world.RecordedConfig {
 	entries := map[string]any{}
 	for i := range c.VCenters {
 		entry := map[string]any{}
@@ -169,7 +170,7 @@ func (n *names) config(c *config.Config) map[string]any {
 	}
 	top := n.fields(config.SectionTopology, c)
 	top["levels"] = levels
-	return map[string]any{"vcenter": entries, "labels": sources, "topology": top, "nodes": n.fields(config.SectionNodes, c)}
+	return world.RecordedConfig{"vcenter": entries, "labels": sources, "topology": top, "nodes": n.fields(config.SectionNodes, c)}
 }
 
 var datacenterID = regexp.MustCompile(`^datacenter-\d+$`)

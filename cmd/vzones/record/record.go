@@ -142,7 +142,11 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 	for _, node := range w.Nodes {
 		list.Items = append(list.Items, n.node(node, further))
 	}
-	return about, append(files, yamlFile(world.RecordedNodesFile, list), yamlFile(world.RecordedConfigFile, n.config(w.Config)), yamlFile(world.RecordedAboutFile, about)), nil
+	config, err := n.config(w.Config).Marshal(about.VCenters)
+	if err != nil {
+		return nil, nil, err
+	}
+	return about, append(files, yamlFile(world.RecordedNodesFile, list), file{world.RecordedConfigFile, config}, yamlFile(world.RecordedAboutFile, about)), nil
 }
 
 // yamlFile panics if the value has no YAML form.

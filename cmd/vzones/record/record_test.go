@@ -64,8 +64,8 @@ func start(t *testing.T, description string, sections map[string]any) (*fleet.Fl
 	return f, &world.Flags{Config: file, Kubeconfig: fixture.ServeNodes(t, nodes), Timeout: time.Minute}
 }
 
-// write records to a file.
-func write(t *testing.T, flags *world.Flags, n *names) string {
+// write records to a file, and returns its path and its files.
+func write(t *testing.T, flags *world.Flags, n *names) (path string, files []file) {
 	t.Helper()
 	_, files, err := record(t.Context(), flags, n)
 	if err != nil {
@@ -75,44 +75,76 @@ func write(t *testing.T, flags *world.Flags, n *names) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "recording.tar.gz")
+	path = filepath.Join(t.TempDir(), "recording.tar.gz")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return path, files
 }
 
-// placesOf returns the result for each Node: its labels, or the reason that it has none.
-func placesOf(t *testing.T, flags *world.Flags, n *names) map[string]string {
+// place is the result for a Node: its labels and addresses, or the reason that it has none.
+type place struct {
+	Reason, InstanceType string
+	Labels, Addresses    map[string]string
+}
+
+// named returns the places with replaced names.
+func named(places map[string]place, n *names) map[string]place {
+	all := map[string]place{}
+	for name, p := range places {
+		q := place{Reason: p.Reason, InstanceType: p.InstanceType, Labels: map[string]string{}, Addresses: map[string]string{}}
+		for key, value := range p.Labels {
+			q.Labels[n.labelKey(key)] = n.text(value)
+		}
+		for kind, address := range p.Addresses {
+			q.Addresses[kind] = n.text(address)
+		}
+		all[n.text(name)] = q
+	}
+	return all
+}
+
+func placesOf(t *testing.T, flags *world.Flags) map[string]place {
 	t.Helper()
 	w, err := world.Open(t.Context(), flags)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	places := map[string]string{}
+	places := map[string]place{}
 	for _, node := range w.Nodes {
 		look := w.Look(node)
-		text := look.Reason()
+		p := place{Reason: look.Reason(), Labels: map[string]string{}, Addresses: map[string]string{}}
 		for _, d := range look.Place.Placement.Decisions {
-			text += fmt.Sprintf(" %s=%s", n.labelKey(d.Label), n.text(d.Value))
+			p.Labels[d.Label] = d.Value
 		}
 		if m := look.Place.Metadata; m != nil {
-			text += " " + m.InstanceType
-			for _, a := range m.NodeAddresses {
-				text += fmt.Sprintf(" %s=%s", a.Type, n.text(a.Address))
+			p.InstanceType = m.InstanceType
+			for i, a := range m.NodeAddresses {
+				p.Addresses[fmt.Sprint(i, " ", a.Type)] = a.Address
 			}
 		}
-		places[n.text(node.Name)] = text
+		places[node.Name] = p
 	}
 	return places
+}
+
+// withoutTimes returns the content of the files by name, except of the file that describes the recording.
+func withoutTimes(files []file) map[string]string {
+	contents := map[string]string{}
+	for _, f := range files {
+		if f.name != world.RecordedAboutFile {
+			contents[f.name] = string(f.data)
+		}
+	}
+	return contents
 }
 
 // shortScenarios is the share of the scenarios that run with -short.
 const shortScenarios = 12
 
-// The replayed fleet of each scenario leads to the same places.
-func TestReplayedPlaces(t *testing.T) {
+// The replayed fleet of each scenario leads to the same places, and its recording is the same again.
+func TestReplay(t *testing.T) {
 	scenarios, err := filepath.Glob("../../../test/scenarios/*.txtar")
 	if err != nil || len(scenarios) == 0 {
 		t.Fatalf("%d scenarios, %v", len(scenarios), err)
@@ -150,12 +182,19 @@ func TestReplayedPlaces(t *testing.T) {
 			delete(sections, "global")
 			delete(sections, "vcenter")
 			_, flags := start(t, string(description), sections)
+			places := placesOf(t, flags)
 			for _, n := range []*names{nil, newNames([32]byte{1})} {
-				recording := write(t, flags, n)
-				want := placesOf(t, flags, n)
-				got := placesOf(t, &world.Flags{Recording: recording, Timeout: time.Minute}, nil)
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("places of the recording (-of the fleet +of the recording), names replaced: %t:\n%s", n != nil, diff)
+				path, files := write(t, flags, n)
+				replayed := &world.Flags{Recording: path, Timeout: time.Minute}
+				if diff := cmp.Diff(named(places, n), placesOf(t, replayed)); diff != "" {
+					t.Errorf("places with names replaced: %t (-fleet +recording):\n%s", n != nil, diff)
+				}
+				if n == nil {
+					continue
+				}
+				_, again := write(t, replayed, nil)
+				if diff := cmp.Diff(withoutTimes(files), withoutTimes(again)); diff != "" {
+					t.Errorf("recording of the replayed recording (-first +second):\n%s", diff)
 				}
 			}
 		})

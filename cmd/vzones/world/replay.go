@@ -61,7 +61,7 @@ func (r *Replay) start(ctx context.Context, path string) error {
 		return err
 	}
 	var nodes v1.NodeList
-	config := map[string]any{}
+	config := RecordedConfig{}
 	if err := errors.Join(r.read(RecordedAboutFile, &r.About), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
 		return err
 	}
@@ -69,20 +69,19 @@ func (r *Replay) start(ctx context.Context, path string) error {
 	for i := range nodes.Items {
 		r.Nodes[i] = &nodes.Items[i]
 	}
-	entries, _ := config["vcenter"].(map[string]any)
 	for i := range r.About.VCenters {
 		v := &r.About.VCenters[i]
-		entry, ok := entries[v.Name].(map[string]any)
-		if !ok {
+		entry := config.Entry(v.Name)
+		if entry == nil {
 			return fmt.Errorf("%s has no vCenter %q", RecordedConfigFile, v.Name)
 		}
 		if err := r.startVCenter(ctx, v, entry); err != nil {
 			return fmt.Errorf("vCenter %q: %w", v.Name, err)
 		}
 	}
-	data, err := yaml.Marshal(config)
+	data, err := config.Marshal(r.About.VCenters)
 	if err != nil {
-		return fmt.Errorf("%s: %w", RecordedConfigFile, err)
+		return err
 	}
 	r.Config = filepath.Join(r.dir, RecordedConfigFile)
 	return os.WriteFile(r.Config, data, 0o600)
