@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
@@ -144,7 +143,7 @@ func furtherLabels(c *config.Config) []string {
 }
 
 // config returns the rules of a configuration and the names of its vCenters, without servers and credentials.
-func (n *names) config(c *config.Config) world.RecordedConfig {
+func (n *names) config(c *config.Config) map[string]any {
 	entries := map[string]any{}
 	for i := range c.VCenters {
 		entry := map[string]any{}
@@ -170,7 +169,7 @@ func (n *names) config(c *config.Config) world.RecordedConfig {
 	}
 	top := n.fields(config.SectionTopology, c)
 	top["levels"] = levels
-	return world.RecordedConfig{"vcenter": entries, "labels": sources, "topology": top, "nodes": n.fields(config.SectionNodes, c)}
+	return map[string]any{"vcenter": entries, "labels": sources, "topology": top, "nodes": n.fields(config.SectionNodes, c)}
 }
 
 var datacenterID = regexp.MustCompile(`^datacenter-\d+$`)

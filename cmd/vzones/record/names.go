@@ -53,6 +53,8 @@ var token = regexp.MustCompile(`[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit
 	`|%(?:2[fF]|5[cC]|25)` +
 	`|\p{L}[\p{L}\p{M}]*|\p{N}+`)
 
+const uuidLength = 36
+
 func (n *names) text(s string) string {
 	if n == nil {
 		return s
@@ -72,7 +74,11 @@ func (n *names) texts(all []string) []string {
 }
 
 func (n *names) token(s string) string {
-	if u, err := inventory.ParseUUID(s); err == nil && len(s) == 36 {
+	if len(s) == uuidLength && strings.Contains(s, "-") {
+		u, err := inventory.ParseUUID(s)
+		if err != nil {
+			return s // It consists of zeros or ones and identifies no VM.
+		}
 		return sameCase(n.uuid(u).String(), s)
 	}
 	if strings.HasPrefix(s, "%") {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,6 +122,8 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 		wg.Go(func() { readings[i] = read(ctx, n, s, w.Config.Topology.Policy.Categories()) })
 	}
 	wg.Wait()
+	// YAML sorts the entries of the configuration, too.
+	slices.SortFunc(readings, func(a, b *reading) int { return strings.Compare(a.about.Name, b.about.Name) })
 	about := &world.RecordedAbout{Tool: version.Get().GitVersion, NamesReplaced: n != nil}
 	var files []file
 	for i, r := range readings {
@@ -142,11 +145,7 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 	for _, node := range w.Nodes {
 		list.Items = append(list.Items, n.node(node, further))
 	}
-	config, err := n.config(w.Config).Marshal(about.VCenters)
-	if err != nil {
-		return nil, nil, err
-	}
-	return about, append(files, yamlFile(world.RecordedNodesFile, list), file{world.RecordedConfigFile, config}, yamlFile(world.RecordedAboutFile, about)), nil
+	return about, append(files, yamlFile(world.RecordedNodesFile, list), yamlFile(world.RecordedConfigFile, n.config(w.Config)), yamlFile(world.RecordedAboutFile, about)), nil
 }
 
 // yamlFile panics if the value has no YAML form.

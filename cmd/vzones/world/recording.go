@@ -1,13 +1,5 @@
 package world
 
-import (
-	"fmt"
-	"maps"
-	"strings"
-
-	"sigs.k8s.io/yaml"
-)
-
 // Files of a recording. Each vCenter has a directory with its objects, one XML file each, and its tags.
 const (
 	RecordedAboutFile  = "about.yaml"
@@ -63,39 +55,4 @@ type RecordedCategory struct {
 type RecordedTag struct {
 	Name    string   `json:"name"`
 	Objects []string `json:"objects"`
-}
-
-const vcenterSection = "vcenter"
-
-// RecordedConfig is the configuration in a recording, by section.
-type RecordedConfig map[string]any
-
-// Entry returns the section of a vCenter, or nil.
-func (c RecordedConfig) Entry(vcenter string) map[string]any {
-	entries, _ := c[vcenterSection].(map[string]any)
-	entry, _ := entries[vcenter].(map[string]any)
-	return entry
-}
-
-// Marshal returns the file, with the vCenters in the given order.
-func (c RecordedConfig) Marshal(order []RecordedVCenter) ([]byte, error) {
-	rest := maps.Clone(c)
-	delete(rest, vcenterSection)
-	data, err := yaml.Marshal(rest)
-	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", RecordedConfigFile, err)
-	}
-	var b strings.Builder
-	b.Write(data)
-	b.WriteString(vcenterSection + ":\n")
-	for _, v := range order {
-		entry, err := yaml.Marshal(map[string]any{v.Name: c.Entry(v.Name)})
-		if err != nil {
-			return nil, fmt.Errorf("writing %s: %w", RecordedConfigFile, err)
-		}
-		for line := range strings.Lines(string(entry)) {
-			b.WriteString("  " + line)
-		}
-	}
-	return []byte(b.String()), nil
 }

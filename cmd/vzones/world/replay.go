@@ -61,7 +61,7 @@ func (r *Replay) start(ctx context.Context, path string) error {
 		return err
 	}
 	var nodes v1.NodeList
-	config := RecordedConfig{}
+	config := map[string]any{}
 	if err := errors.Join(r.read(RecordedAboutFile, &r.About), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
 		return err
 	}
@@ -69,19 +69,20 @@ func (r *Replay) start(ctx context.Context, path string) error {
 	for i := range nodes.Items {
 		r.Nodes[i] = &nodes.Items[i]
 	}
+	entries, _ := config["vcenter"].(map[string]any)
 	for i := range r.About.VCenters {
 		v := &r.About.VCenters[i]
-		entry := config.Entry(v.Name)
-		if entry == nil {
+		entry, ok := entries[v.Name].(map[string]any)
+		if !ok {
 			return fmt.Errorf("%s has no vCenter %q", RecordedConfigFile, v.Name)
 		}
 		if err := r.startVCenter(ctx, v, entry); err != nil {
 			return fmt.Errorf("vCenter %q: %w", v.Name, err)
 		}
 	}
-	data, err := config.Marshal(r.About.VCenters)
+	data, err := yaml.Marshal(config)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", RecordedConfigFile, err)
 	}
 	r.Config = filepath.Join(r.dir, RecordedConfigFile)
 	return os.WriteFile(r.Config, data, 0o600)
