@@ -23,7 +23,7 @@ import (
 // keptLabels are Node labels whose key is kept. Of all other labels only those in the configuration are recorded.
 var keptLabels = slices.Concat(
 	plan.StableAndBeta(topology.LabelRegion), plan.StableAndBeta(topology.LabelZone), plan.StableAndBeta(plan.LabelType),
-	[]string{v1.LabelHostname, "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", nodeinfo.KeyInitialized},
+	[]string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", nodeinfo.KeyInitialized},
 )
 
 // instanceType matches values of the vSphere CPI and vzones.

@@ -119,6 +119,9 @@ func Open(ctx context.Context, f *Flags) (opened *World, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.replay != nil {
+		w.Source = f.Recording
+	}
 	if f.OnConfig != nil {
 		f.OnConfig(w.Config)
 	}
