@@ -1,9 +1,11 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +200,82 @@ func TestReplay(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+const two = `
+vcenters:
+- name: east
+  datacenters:
+  - name: dc1
+    tags: {region: east}
+    clusters: [{name: c1, hosts: 1, tags: {zone: a}}]
+    vms: [{name: node-1, cluster: c1}]
+- name: west
+  datacenters: [{name: dc1, hosts: [h1], vms: [{name: node-2}]}]
+`
+
+// A vCenter that rejects the login is recorded with the error, and is unreachable in a replay.
+func TestVCenterThatCannotBeRead(t *testing.T) {
+	f, flags := start(t, two, nil)
+	f.VCenter("west").RejectPassword()
+	path, files := write(t, flags, nil)
+	places := placesOf(t, &world.Flags{Recording: path, Timeout: time.Minute})
+	if zone := places["node-1"].Labels["topology.kubernetes.io/zone"]; zone != "a" || places["node-2"].Reason != "VCenterUnreachable" {
+		t.Errorf("places: %+v, want zone a for node-1 and VCenterUnreachable for node-2", places)
+	}
+	if about := string(files[len(files)-1].data); !strings.Contains(about, "logging in") {
+		t.Errorf("the error is missing in\n%s", about)
+	}
+}
+
+// A manipulated recording leads to no other server and reads no files of the host.
+func TestManipulatedRecording(t *testing.T) {
+	_, flags := start(t, two, nil)
+	_, files, err := record(t.Context(), flags, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(change func(f *file)) (*world.World, error) {
+		changed := slices.Clone(files)
+		for i := range changed {
+			change(&changed[i])
+		}
+		data, err := archive(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "recording.tar.gz")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return world.Open(t.Context(), &world.Flags{Recording: path, Timeout: time.Minute})
+	}
+	w, err := open(func(f *file) {
+		if f.name == world.RecordedConfigFile {
+			f.data = []byte("global: {secretsDirectory: /etc}\nvcenter:\n  east: {server: evil.example.com, caFile: /etc/passwd}\n  evil.example.com: {}\nlabels: {zone: zone}\n")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range w.Config.VCenters {
+		if v := &w.Config.VCenters[i]; v.Server != "127.0.0.1" || v.CAFile != "" || v.SecretsDirectory != "" {
+			t.Errorf("vCenter %s has server %s, CA file %q and directory %q, want a simulated vCenter", v.Name, v.Server, v.CAFile, v.SecretsDirectory)
+		}
+	}
+	for name, change := range map[string]func(f *file){
+		"a path outside": func(f *file) { f.name = "../" + f.name },
+		"an unexpected type": func(f *file) {
+			f.data = bytes.ReplaceAll(f.data, []byte("<name>parent</name>"), []byte("<name>name</name>"))
+		},
+		"an unexpected value": func(f *file) { f.data = bytes.ReplaceAll(f.data, []byte("</obj>"), []byte("<")) },
+	} {
+		if w, err := open(change); err == nil {
+			w.Close()
+			t.Errorf("a recording with %s is accepted", name)
+		}
 	}
 }
 

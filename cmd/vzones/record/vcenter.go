@@ -47,7 +47,11 @@ type reader struct {
 
 // read reads a vCenter. A failed part does not stop the other parts.
 func read(ctx context.Context, n *names, open vcenter.OpenSession, categories []string) *reading {
-	r := reader{names: n, session: open.Session, categories: categories, out: &reading{about: world.RecordedVCenter{Name: n.text(open.VCenter)}}}
+	r := reader{names: n, session: open.Session, categories: categories, out: &reading{}}
+	r.out.about.Name = n.text(open.VCenter)
+	r.out.about.Milliseconds = map[string]int64{}
+	r.out.about.TagErrors = map[string]int{}
+	r.out.tags.Categories = []world.RecordedCategory{}
 	if open.Err != nil {
 		r.failed("logging in", open.Err)
 		return r.out
@@ -72,7 +76,7 @@ func read(ctx context.Context, n *names, open vcenter.OpenSession, categories []
 func (r *reader) timed(what string, read func() error) {
 	start := time.Now()
 	err := read()
-	r.out.about.Milliseconds = append(r.out.about.Milliseconds, world.RecordedTime{Read: what, Milliseconds: time.Since(start).Milliseconds()})
+	r.out.about.Milliseconds[what] = time.Since(start).Milliseconds()
 	if err != nil {
 		r.failed("reading the "+what, err)
 	}
@@ -240,9 +244,6 @@ func (r *reader) readTags(ctx context.Context) error {
 	for _, ref := range query.Objects {
 		found, err := attached.TagsOf(ref)
 		if err != nil {
-			if r.out.about.TagErrors == nil {
-				r.out.about.TagErrors = map[string]int{}
-			}
 			r.out.about.TagErrors[r.names.text(faults.Printable{Err: err}.Error())]++
 			continue
 		}

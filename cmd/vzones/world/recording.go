@@ -23,19 +23,14 @@ type RecordedVCenter struct {
 	Version   string `json:"version,omitempty"`
 	Build     string `json:"build,omitempty"`
 	// Objects are the numbers of objects by type.
-	Objects      map[string]int `json:"objects,omitempty"`
-	Milliseconds []RecordedTime `json:"milliseconds,omitempty"`
-	Errors       []string       `json:"errors,omitempty"`
+	Objects map[string]int `json:"objects,omitempty"`
+	// Milliseconds are the durations of the parts of the read.
+	Milliseconds map[string]int64 `json:"milliseconds,omitempty"`
+	Errors       []string         `json:"errors,omitempty"`
 	// TagErrors are the numbers of objects by the error of reading their tags.
 	TagErrors map[string]int `json:"tagErrors,omitempty"`
 	// Unreadable are references to objects that the account cannot see.
 	Unreadable []string `json:"unreadable,omitempty"`
-}
-
-// RecordedTime is the duration of a part of the read.
-type RecordedTime struct {
-	Read         string `json:"read"`
-	Milliseconds int64  `json:"milliseconds"`
 }
 
 // RecordedTags are the tags of a vCenter.

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -24,14 +25,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"vzones/vcenter/faults"
 )
 
-// A Replay is a recording whose vCenters are simulated on this host. The caller must call Close.
-type Replay struct {
-	About RecordedAbout
-	Nodes []*v1.Node
-	// Config is the path of a configuration for the simulated vCenters.
-	Config string
+// A replay is a recording whose vCenters are simulated on this host.
+type replay struct {
+	about RecordedAbout
+	nodes []*v1.Node
+	// config is the path of a configuration for the simulated vCenters.
+	config string
 
 	dir     string
 	models  []*simulator.Model
@@ -41,55 +44,63 @@ type Replay struct {
 // replayUser is the account of the simulated vCenters.
 const replayUser = "replay"
 
-// StartReplay starts simulated vCenters with the content of a recording.
-func StartReplay(ctx context.Context, path string) (*Replay, error) {
+// startReplay starts simulated vCenters, and returns flags with the recorded configuration and Nodes.
+func (w *World) startReplay(ctx context.Context, f *Flags) (*Flags, error) {
 	log.SetOutput(io.Discard) // The simulator logs connections.
 	dir, err := os.MkdirTemp("", "vzones-recording-")
 	if err != nil {
-		return nil, fmt.Errorf("unpacking the recording: %w", err)
+		return f, fmt.Errorf("unpacking the recording: %w", err)
 	}
-	r := &Replay{dir: dir}
-	if err := r.start(ctx, path); err != nil {
-		r.Close()
-		return nil, fmt.Errorf("recording %s: %w", path, err)
+	w.replay = &replay{dir: dir}
+	if err := w.replay.start(ctx, f.Recording); err != nil {
+		return f, fmt.Errorf("recording %s: %w", f.Recording, err)
 	}
-	return r, nil
+	recorded := *f
+	recorded.Config = w.replay.config
+	recorded.Nodes = w.replay.nodes
+	return &recorded, nil
 }
 
-func (r *Replay) start(ctx context.Context, path string) error {
+func (r *replay) start(ctx context.Context, path string) error {
 	if err := unpack(path, r.dir); err != nil {
 		return err
 	}
 	var nodes v1.NodeList
 	config := map[string]any{}
-	if err := errors.Join(r.read(RecordedAboutFile, &r.About), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
+	if err := errors.Join(r.read(RecordedAboutFile, &r.about), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
 		return err
 	}
-	r.Nodes = make([]*v1.Node, len(nodes.Items))
+	r.nodes = make([]*v1.Node, len(nodes.Items))
 	for i := range nodes.Items {
-		r.Nodes[i] = &nodes.Items[i]
+		r.nodes[i] = &nodes.Items[i]
 	}
-	entries, _ := config["vcenter"].(map[string]any)
-	for i := range r.About.VCenters {
-		v := &r.About.VCenters[i]
-		entry, ok := entries[v.Name].(map[string]any)
-		if !ok {
-			return fmt.Errorf("%s has no vCenter %q", RecordedConfigFile, v.Name)
-		}
+	recorded, _ := config["vcenter"].(map[string]any)
+	entries := map[string]any{}
+	for i := range r.about.VCenters {
+		v := &r.about.VCenters[i]
+		entry := map[string]any{"user": replayUser, "password": replayUser}
 		if err := r.startVCenter(ctx, v, entry); err != nil {
 			return fmt.Errorf("vCenter %q: %w", v.Name, err)
 		}
+		// No other key is used: a recording may come from someone else, and must not lead to other servers or files.
+		original, _ := recorded[v.Name].(map[string]any)
+		for _, key := range []string{"datacenters", "ipFamily"} {
+			if value, ok := original[key]; ok {
+				entry[key] = value
+			}
+		}
+		entries[v.Name] = entry
 	}
-	data, err := yaml.Marshal(config)
+	data, err := yaml.Marshal(map[string]any{"vcenter": entries, "labels": config["labels"], "topology": config["topology"], "nodes": config["nodes"]})
 	if err != nil {
 		return fmt.Errorf("%s: %w", RecordedConfigFile, err)
 	}
-	r.Config = filepath.Join(r.dir, RecordedConfigFile)
-	return os.WriteFile(r.Config, data, 0o600)
+	r.config = filepath.Join(r.dir, RecordedConfigFile)
+	return os.WriteFile(r.config, data, 0o600)
 }
 
-// Close stops the vCenters and removes the unpacked files.
-func (r *Replay) Close() {
+// close stops the vCenters and removes the unpacked files.
+func (r *replay) close() {
 	for _, s := range r.servers {
 		_ = s.Config.Close() // The server's own Close waits for long polls.
 	}
@@ -99,20 +110,7 @@ func (r *Replay) Close() {
 	_ = os.RemoveAll(r.dir)
 }
 
-// startReplay returns flags with the recorded configuration and Nodes.
-func (w *World) startReplay(ctx context.Context, f *Flags) (*Flags, error) {
-	replay, err := StartReplay(ctx, f.Recording)
-	if err != nil {
-		return f, err
-	}
-	w.replay = replay
-	recorded := *f
-	recorded.Config = replay.Config
-	recorded.Nodes = replay.Nodes
-	return &recorded, nil
-}
-
-func (r *Replay) read(name string, into any) error {
+func (r *replay) read(name string, into any) error {
 	data, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
 		return err
@@ -123,34 +121,35 @@ func (r *Replay) read(name string, into any) error {
 	return nil
 }
 
-// startVCenter starts a simulated vCenter and completes its entry of the configuration.
-func (r *Replay) startVCenter(ctx context.Context, v *RecordedVCenter, entry map[string]any) error {
+// unreachable is a port of a vCenter that could not be recorded.
+const unreachable = 1
+
+// startVCenter starts a simulated vCenter and sets the keys of its entry in the configuration.
+func (r *replay) startVCenter(ctx context.Context, v *RecordedVCenter, entry map[string]any) error {
+	entry["server"] = "127.0.0.1"
+	entry["port"] = unreachable
+	if len(v.Objects) == 0 {
+		return nil
+	}
 	if !filepath.IsLocal(v.Directory) {
 		return fmt.Errorf("the directory %q is outside the recording", v.Directory)
 	}
 	model := &simulator.Model{}
-	r.models = append(r.models, model)
-	if err := model.Load(filepath.Join(r.dir, v.Directory)); err != nil {
+	// The simulator panics if a property has an unexpected type.
+	err := new(faults.Guard).Run(ctx, "loading the recording", func() error { return model.Load(filepath.Join(r.dir, v.Directory)) })
+	if err != nil {
 		return err
 	}
+	r.models = append(r.models, model)
 	model.Service.TLS = &tls.Config{}
 	model.Service.RegisterEndpoints = true
 	model.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(replayUser, replayUser)}
 	server := model.Service.NewServer()
 	r.servers = append(r.servers, server)
-	ca, err := server.CertificateFile()
-	if err != nil {
+	if entry["port"], err = strconv.Atoi(server.URL.Port()); err != nil {
 		return err
 	}
-	port, err := strconv.Atoi(server.URL.Port())
-	if err != nil {
-		return err
-	}
-	entry["server"] = server.URL.Hostname()
-	entry["port"] = port
-	entry["user"] = replayUser
-	entry["password"] = replayUser
-	entry["caFile"] = ca
+	entry["caData"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	var tags RecordedTags
 	if err := r.read(filepath.Join(v.Directory, RecordedTagsFile), &tags); err != nil {
 		return err

@@ -57,7 +57,8 @@ type World struct {
 	selector labels.Selector
 	fleetRun
 	claims claims
-	replay *Replay
+	// replay is nil without --recording.
+	replay *replay
 }
 
 type fleetRun struct {
@@ -310,7 +311,7 @@ func (w *World) Close() {
 		<-w.ended
 	}
 	if w.replay != nil {
-		w.replay.Close()
+		w.replay.close()
 		w.replay = nil
 	}
 }
