@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"crypto/sha256"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -28,7 +29,7 @@ type names struct {
 	// mu guards the rest.
 	mu     sync.Mutex
 	random *rand.Rand
-	// replacements are by lower-case word, MAC address or UUID. used contains all of them.
+	// replacements are by lower-case word, MAC address or UUID. used contains all of them, and the kept words.
 	replacements map[string]string
 	used         map[string]bool
 }
@@ -36,7 +37,7 @@ type names struct {
 func newNames(seed [32]byte) *names {
 	return &names{
 		random: rand.New(rand.NewChaCha8(seed)), key: sha256.Sum256(append([]byte("addresses"), seed[:]...)),
-		replacements: map[string]string{}, used: map[string]bool{},
+		replacements: map[string]string{}, used: maps.Clone(keptWords),
 	}
 }
 

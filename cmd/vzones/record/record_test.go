@@ -143,7 +143,7 @@ func withoutTimes(files []file) map[string]string {
 }
 
 // shortScenarios is the share of the scenarios that run with -short.
-const shortScenarios = 12
+const shortScenarios = 24
 
 // The replayed fleet of each scenario leads to the same places, and its recording is the same again.
 func TestReplay(t *testing.T) {
@@ -226,6 +226,16 @@ func TestVCenterThatCannotBeRead(t *testing.T) {
 	}
 	if about := string(files[len(files)-1].data); !strings.Contains(about, "logging in") {
 		t.Errorf("the error is missing in\n%s", about)
+	}
+}
+
+// The status of an error of the tagging API is recorded, its text only with replaced words.
+func TestTagErrorsAreRecorded(t *testing.T) {
+	f, flags := start(t, two, nil)
+	f.VCenter("east").ThrottleTagging()
+	_, files := write(t, flags, newNames([32]byte{6}))
+	if about := string(files[len(files)-1].data); !strings.Contains(about, "reading the tags: HTTP status ") || strings.Contains(about, "tagging") {
+		t.Errorf("the recording describes the errors so:\n%s", about)
 	}
 }
 

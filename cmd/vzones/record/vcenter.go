@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -83,7 +84,17 @@ func (r *reader) timed(what string, read func() error) {
 }
 
 func (r *reader) failed(doing string, err error) {
-	r.out.about.Errors = append(r.out.about.Errors, doing+": "+r.names.text(faults.Printable{Err: err}.Error()))
+	r.out.about.Errors = append(r.out.about.Errors, doing+": "+r.describe(err))
+}
+
+// describe keeps the cause and the HTTP status of an error, and replaces all words of its text.
+func (r *reader) describe(err error) string {
+	cause := string(faults.CauseOf(err))
+	var status *rest.StatusError
+	if errors.As(err, &status) {
+		cause = fmt.Sprintf("HTTP status %d", status.Code)
+	}
+	return fmt.Sprintf("%s (%s)", cause, r.names.text(faults.Printable{Err: err}.Error()))
 }
 
 // inventory reads all objects and adds the lists of children that the simulator needs.
@@ -244,7 +255,7 @@ func (r *reader) readTags(ctx context.Context) error {
 	for _, ref := range query.Objects {
 		found, err := attached.TagsOf(ref)
 		if err != nil {
-			r.out.about.TagErrors[r.names.text(faults.Printable{Err: err}.Error())]++
+			r.out.about.TagErrors[r.describe(err)]++
 			continue
 		}
 		for _, t := range found {
