@@ -48,6 +48,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestHostNameOfEveryHostIsOmitted(t *testing.T) {
+	n := newNames([32]byte{6})
+	for name, isRecorded := range map[string]bool{"node-1.example.com": true, "localhost4": false, "ip6-localhost": false, "localhost.localdomain": false} {
+		if got := writeHostName(n, name); (got != nil) != isRecorded {
+			t.Errorf("host name %q: recorded as %v, want recorded: %t", name, got, isRecorded)
+		}
+	}
+}
+
 func TestUUIDsAreReplacedInBothByteOrders(t *testing.T) {
 	n := newNames([32]byte{4})
 	random := rand.New(rand.NewPCG(1, 1))

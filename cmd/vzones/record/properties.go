@@ -81,7 +81,7 @@ var properties = []property{
 	{vms, `config.extraConfig["disk.enableUUID"]`, writeFlag, "true or false", "a check for the CSI driver"},
 	{vms, model.GuestMetadata, writeMetadata, "its addresses only, replaced", "static addresses of a Node"},
 	{vms, "guest.toolsRunningStatus", writeState, asState, "a check for VMware Tools"},
-	{vms, model.GuestHostName, writeText, asName, "search by name, the Node's host name"},
+	{vms, model.GuestHostName, writeHostName, asName, "search by name, the Node's host name"},
 	{vms, "guest.ipAddress", writeText, asName, "the Node's addresses"},
 	{vms, "guest.net", writeInterfaces, "networks, MAC and IP addresses replaced", "the Node's addresses"},
 }
@@ -108,6 +108,14 @@ func recorded(n *names, o *types.ObjectContent) (set []types.DynamicProperty) {
 func writeText(n *names, value any) any {
 	if s, ok := value.(string); ok {
 		return n.text(s)
+	}
+	return nil
+}
+
+// writeHostName omits a name such as localhost4, whose replacement would identify the VM.
+func writeHostName(n *names, value any) any {
+	if name := model.HostNameOf(value); name != "" {
+		return n.text(name)
 	}
 	return nil
 }
