@@ -104,6 +104,13 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*address
 	return claim, nil
 }
 
+// WaitsForAddress reports whether an initialized Node keeps its addresses for now, although a decision changes them.
+func (p *Placer) WaitsForAddress(node *v1.Node, d *Decision) bool {
+	p.memories.Lock()
+	defer p.memories.Unlock()
+	return p.waitsForAddress(d.states, d.VM, node)
+}
+
 // waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago that no other
 // Node claims.
 func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.VM, node *v1.Node) bool {

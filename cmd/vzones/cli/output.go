@@ -140,6 +140,9 @@ func (t *Tool) PrintYAML(value any) error {
 	return t.Write(text)
 }
 
+// Escaped returns JSON with escapes for characters that a terminal does not print as they are.
+func Escaped(data []byte) []byte { return escaped(data) }
+
 // escaped returns JSON, or text from it, with escapes for characters that a terminal does not print as
 // they are. encoding/json leaves some of them unescaped, but only in strings.
 func escaped(data []byte) []byte {

@@ -70,7 +70,7 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 
 // withProblem returns the daemon's action for a Node with a problem.
 func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
-	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.Recorded != (topology.Ref{})
+	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.WasFound()
 	switch {
 	case l.Uninitialized:
 		return "", "the Node stays uninitialized"

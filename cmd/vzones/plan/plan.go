@@ -14,6 +14,7 @@ import (
 
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
+	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -27,14 +28,36 @@ type change struct {
 	tags       []retag
 }
 
+// watching are the flags of --watch.
+type watching struct {
+	isEnabled      bool
+	metricsAddress string
+	daemonFlags    []string
+}
+
+func (w *watching) check(format cli.Format, configFile string, retags []string) error {
+	switch {
+	case !w.isEnabled && (w.metricsAddress != "" || len(w.daemonFlags) > 0):
+		return errors.New("--metrics-address and --daemon-flag require --watch")
+	case !w.isEnabled:
+		return nil
+	case configFile != "" || len(retags) > 0:
+		return errors.New("--watch shows the changes of the current configuration: use --config FILE instead of --with, and no --tag")
+	case format != cli.Table && format != cli.JSON:
+		return errors.New("--watch prints lines of text or, with -o json, of JSON")
+	}
+	return nil
+}
+
 // Command returns the plan command.
 func Command(t *cli.Tool) *cobra.Command {
 	flags := &world.Flags{NeedsNodes: true}
 	var format cli.Format
 	var configFile string
 	var retags []string
+	var watch watching
 	cmd := &cobra.Command{
-		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]...",
+		Use:   "plan [--with FILE] [--tag OBJECT=CATEGORY:NAME]... | plan --watch",
 		Short: "Show what the daemon would write to each Node, now or after a change",
 		Long: `Show what the daemon would write to each Node (labels, addresses and taints), and which
 Nodes it would delete. plan writes nothing and needs no daemon: run it before vzones
@@ -46,6 +69,10 @@ OBJECT is the inventory path of an object above a Node's VM, such as
 VCENTER:OBJECT. The tag replaces the object's tags of the category. Without NAME, the
 object has no tag of the category.
 
+--watch runs beside another cloud controller manager until it is interrupted. It prints
+each change that the daemon would make, and compares each change that the other one
+makes: agrees, differs with the reason, or undecided. The last line counts them.
+
 NOW is the Node's current value, THEN is the value of its placement after the change, and
 DAEMON is the daemon's action. Annotations and the condition of vzones are not listed.
 
@@ -53,14 +80,21 @@ The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be 
 		Example: `  vzones plan -c vsphere.yaml
   vzones plan --tag /dc1/host/c1=zone:b
   vzones plan --with new.yaml -l topology.kubernetes.io/zone=a
-  vzones plan --with new.yaml -o json`,
+  vzones plan --with new.yaml -o json
+  vzones plan -c vsphere.yaml --watch`,
 		Args: cli.NoArguments(wantsChange),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tags, err := parseTags(retags)
 			if err != nil {
 				return err
 			}
+			if err := watch.check(format, configFile, retags); err != nil {
+				return err
+			}
 			t.Started = true
+			if watch.isEnabled {
+				return runWatch(cmd.Context(), t, flags, format, &watch)
+			}
 			return run(cmd.Context(), t, flags, format, &change{configFile: configFile, tags: tags})
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -69,6 +103,9 @@ The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be 
 	flags.AddSelector(cmd.Flags())
 	cmd.Flags().StringVar(&configFile, "with", "", "plan for this configuration file")
 	cmd.Flags().StringArrayVar(&retags, "tag", nil, "plan for this tag, which replaces the object's tags of the category")
+	cmd.Flags().BoolVarP(&watch.isEnabled, "watch", "w", false, "compare with the changes that another cloud controller manager makes, until interrupted")
+	cmd.Flags().StringVar(&watch.metricsAddress, "metrics-address", "", "with --watch: serve Prometheus metrics at this HOST:PORT; :PORT is on 127.0.0.1")
+	cmd.Flags().StringArrayVar(&watch.daemonFlags, "daemon-flag", nil, "with --watch and --config: a flag that vzones' daemon would have, such as --deletion-hold=1m")
 	format.Flag(cmd.Flags(), cli.Formats()...)
 	return cmd
 }
@@ -133,13 +170,17 @@ func rejected(states []inventory.State) error {
 func planCurrent(w *world.World, nodes []*v1.Node) *Plan {
 	out := &Plan{Nodes: len(nodes), Changes: []NodeChange{}, isCurrent: true}
 	for _, n := range nodes {
-		look := w.Look(n)
-		nothing := &world.Look{Node: n, Foreign: look.Foreign, Place: look.Place} // A daemon that writes nothing.
-		nothing.Place.AddressesChange = false
-		nothing.Place.Metadata = nil
-		out.add(compare(nothing, look, w.Config, w.Config))
+		out.add(pendingChanges(w.Look(n), w.Config))
 	}
 	return out
+}
+
+// pendingChanges compares the daemon with a daemon that writes nothing.
+func pendingChanges(l *world.Look, cfg *config.Config) NodeChange {
+	nothing := &world.Look{Node: l.Node, Foreign: l.Foreign, Place: l.Place}
+	nothing.Place.AddressesChange = false
+	nothing.Place.Metadata = nil
+	return compare(nothing, l, cfg, cfg)
 }
 
 func planChange(current, planned *world.World, nodes []*v1.Node, tags []retag) (*Plan, error) {

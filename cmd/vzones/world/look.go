@@ -128,14 +128,17 @@ func (fixedStates) AskHome(string, string) {}
 func (fixedStates) ReadTags(string) {}
 
 func lookBy(p *placement.Placer, n *v1.Node) *Look {
-	l := &Look{Node: n, Uninitialized: nodeinfo.IsUninitialized(n)}
 	if p.IsForeign(n) {
-		l.Foreign = true
-		return l
+		return &Look{Node: n, Uninitialized: nodeinfo.IsUninitialized(n), Foreign: true}
 	}
-	// Decide returns the same error.
+	return lookOf(p, n, p.Decide(n))
+}
+
+// lookOf returns the view of a Node that is not foreign.
+func lookOf(p *placement.Placer, n *v1.Node, d *placement.Decision) *Look {
+	l := &Look{Node: n, Uninitialized: nodeinfo.IsUninitialized(n)}
+	// The decision has the same error.
 	l.Identity, _ = p.Identify(n)
-	d := p.Decide(n)
 	l.Place = *d
 	if l.Err = cmp.Or(d.PlaceErr, d.VMErr); report.WasNeverManaged(n, d) {
 		l.Foreign = true

@@ -25,7 +25,7 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 	if err != nil {
 		return nil, err
 	}
-	read := &reader{client: w.Client, clientErr: w.NoNodes, files: files, read: map[config.SecretRef]func() (*v1.Secret, error){}}
+	read := &reader{client: w.Client, clientErr: w.NoNodes, files: files, isUncached: w.isLive, read: map[config.SecretRef]func() (*v1.Secret, error){}}
 	finder := &source.CredentialFinder{Secrets: read}
 	var configSource source.Source
 	if f.Config == "" {
@@ -78,6 +78,8 @@ type reader struct {
 	client    kubernetes.Interface
 	clientErr error
 	files     []Manifest
+	// isUncached makes Get read a Secret at each call.
+	isUncached bool
 
 	// mu guards read.
 	mu   sync.Mutex
@@ -124,6 +126,9 @@ func (r *reader) Get(ctx context.Context, ref config.SecretRef) (*v1.Secret, err
 	if r.client == nil {
 		absent := apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, ref.Name)
 		return nil, topology.Errorf(absent, "Secret %s/%s cannot be read: %w; or use --credentials with a file that contains it", ref.Namespace, ref.Name, r.clientErr)
+	}
+	if r.isUncached {
+		return r.client.CoreV1().Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	}
 	r.mu.Lock()
 	read := r.read[ref]

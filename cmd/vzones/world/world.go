@@ -55,6 +55,7 @@ type World struct {
 	Cache   *framework.Cache
 
 	selector labels.Selector
+	isLive   bool
 	fleetRun
 	claims claims
 	// replay is nil without --recording.

@@ -1,0 +1,370 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/world"
+	"vzones/config"
+	"vzones/internal/quote"
+	"vzones/provider/nodeinfo"
+	"vzones/provider/plan"
+	"vzones/topology"
+)
+
+const (
+	// patience is how long a change of another program waits for a decision to compare with.
+	patience = 30 * time.Second
+	// problemDelay is the age at which a problem is printed: most problems of joining Nodes last milliseconds.
+	problemDelay = 5 * time.Second
+)
+
+// Kinds of changes besides those of a Plan.
+const (
+	kindProviderID = "providerID"
+	kindNode       = "node"
+)
+
+// Values of the kind kindNode.
+const (
+	present = "present"
+	deleted = "deleted"
+)
+
+// A property is a part of a Node that a cloud controller manager writes.
+type property struct{ kind, label string }
+
+func (p property) compare(other property) int {
+	return cmp.Or(strings.Compare(p.kind, other.kind), strings.Compare(p.label, other.label))
+}
+
+// view is the daemon's view of the Nodes.
+type view interface {
+	// Look returns the view of a Node, which may be an earlier state of the Node.
+	Look(*v1.Node) *world.Look
+	// WhyKept returns nil if the daemon would delete the Node.
+	WhyKept(context.Context, *v1.Node) error
+	IsSelected(*v1.Node) bool
+}
+
+// shadow compares the daemon's decisions about Nodes with the changes that other programs make to them.
+type shadow struct {
+	view  view
+	cfg   *config.Config
+	print func(Entry)
+	nodes map[string]*shadowed
+	// verdicts counts the compared changes.
+	verdicts map[verdictKey]int
+}
+
+type verdictKey struct{ kind, verdict string }
+
+// shadowed is the state of one Node.
+type shadowed struct {
+	node    *v1.Node
+	vcenter string
+	planned map[property]plannedChange
+	// observed are changes of other programs that are not compared yet. before is the Node before them, at since.
+	observed []Observed
+	before   *v1.Node
+	since    time.Time
+}
+
+// plannedChange is a change that the daemon would make, or the reason that it makes none, since a time.
+type plannedChange struct {
+	Change
+	since     time.Time
+	isPrinted bool
+}
+
+func newShadow(v view, cfg *config.Config, print func(Entry)) *shadow {
+	return &shadow{view: v, cfg: cfg, print: print, nodes: map[string]*shadowed{}, verdicts: map[verdictKey]int{}}
+}
+
+// update processes changes of Nodes, and decides about all Nodes.
+func (s *shadow) update(ctx context.Context, events []world.NodeEvent) {
+	for _, e := range events {
+		s.observe(e)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+		n := s.nodes[name]
+		s.compare(ctx, n)
+		s.predict(ctx, n)
+	}
+}
+
+func (s *shadow) observe(e world.NodeEvent) {
+	switch {
+	case e.New == nil:
+		if n := s.nodes[e.Old.Name]; n != nil {
+			s.observeDeletion(n)
+			delete(s.nodes, e.Old.Name)
+		}
+	case s.view.IsSelected(e.New):
+		n := s.nodes[e.New.Name]
+		if n == nil {
+			n = &shadowed{node: e.New, planned: map[property]plannedChange{}}
+			s.nodes[e.New.Name] = n
+		}
+		for _, o := range s.differences(n.node, e.New) {
+			if len(n.observed) == 0 {
+				n.before = n.node
+				n.since = time.Now()
+			}
+			n.add(o)
+		}
+		n.node = e.New
+	}
+}
+
+// add adds a change, or extends an earlier change of the same property.
+func (n *shadowed) add(o Observed) {
+	i := slices.IndexFunc(n.observed, func(earlier Observed) bool { return earlier.property() == o.property() })
+	if i < 0 {
+		n.observed = append(n.observed, o)
+		return
+	}
+	n.observed[i].To = o.To
+}
+
+// differences returns the differences between two states of a Node in what a cloud controller manager writes.
+func (s *shadow) differences(before, after *v1.Node) (all []Observed) {
+	add := func(kind, label, from, to string) {
+		if from != to {
+			all = append(all, Observed{Kind: kind, Label: label, From: from, To: to})
+		}
+	}
+	for _, key := range []string{cloudproviderapi.TaintExternalCloudProvider, cloudproviderapi.TaintNodeShutdown, nodeinfo.DriftTaint} {
+		add("taint", key, effectIf(hasTaint(before, key)), effectIf(hasTaint(after, key)))
+	}
+	add(kindProviderID, "", before.Spec.ProviderID, after.Spec.ProviderID)
+	for _, label := range slices.Concat(s.cfg.Topology.Policy.Labels(), slices.Sorted(maps.Keys(s.cfg.NodeLabels))) {
+		add("label", label, world.ValueOn(before, label), world.ValueOn(after, label))
+	}
+	add("instanceType", plan.LabelType, world.ValueOn(before, plan.LabelType), world.ValueOn(after, plan.LabelType))
+	add("addresses", "", byType(join(before.Status.Addresses)), byType(join(after.Status.Addresses)))
+	return all
+}
+
+// byType sorts joined addresses by type, since the API server does not keep the order of types.
+func byType(addresses string) string {
+	list := strings.Split(addresses, ", ")
+	slices.SortStableFunc(list, func(a, b string) int {
+		a, _, _ = strings.Cut(a, " ")
+		b, _, _ = strings.Cut(b, " ")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(list, ", ")
+}
+
+// changes returns the daemon's changes of a Node by property, and the reasons that it makes none.
+func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change {
+	byProperty := map[property]Change{}
+	for _, c := range pendingChanges(l, s.cfg).Changes {
+		if c.Kind == "addresses" {
+			c.Result = byType(c.Result)
+		}
+		if c.Action == "delete" {
+			c.Action = ""
+			byProperty[property{kindNode, ""}] = s.deletion(ctx, l.Node)
+		}
+		byProperty[property{c.Kind, c.Label}] = c
+	}
+	if m := l.Place.Metadata; l.Uninitialized && m != nil {
+		add := func(c Change) {
+			c.Then = c.Result
+			if c.Now == c.Result {
+				delete(byProperty, property{c.Kind, c.Label})
+				return
+			}
+			byProperty[property{c.Kind, c.Label}] = c
+		}
+		const text = "set when the Node is initialized"
+		typeSource := l.Label(plan.LabelType).Source
+		add(Change{
+			Kind: "taint", Label: cloudproviderapi.TaintExternalCloudProvider, Now: effectIf(true), Action: string(plan.ActionUntaint),
+			Text: "initializes the Node",
+		})
+		add(Change{Kind: kindProviderID, Now: l.Node.Spec.ProviderID, Result: m.ProviderID, Action: world.ActionInitialize, Text: text})
+		add(Change{
+			Kind: "instanceType", Label: plan.LabelType, Now: world.ValueOn(l.Node, plan.LabelType), Result: m.InstanceType,
+			By: typeSource, Action: world.ActionInitialize, Text: text,
+		})
+	}
+	return byProperty
+}
+
+func (s *shadow) deletion(ctx context.Context, n *v1.Node) Change {
+	c := Change{Kind: kindNode, Now: present, Then: deleted, Result: deleted, Action: "delete", Text: "deletes the Node: every vCenter was searched, and none has its VM"}
+	if err := s.view.WhyKept(ctx, n); err != nil {
+		c.Result = present
+		c.Action = ""
+		c.Text = "keeps the Node for now: " + quote.Line(err.Error())
+	}
+	return c
+}
+
+// predict prints the changes that the daemon would now make to a Node, unless they are printed already.
+func (s *shadow) predict(ctx context.Context, n *shadowed) {
+	l := s.view.Look(n.node)
+	n.vcenter = cmp.Or(l.VCenter(), n.vcenter)
+	changes := s.changes(ctx, l)
+	for _, p := range slices.SortedFunc(maps.Keys(n.planned), property.compare) {
+		was := n.planned[p]
+		c, remains := changes[p]
+		switch {
+		case remains && c == was.Change:
+			continue
+		case !remains && was.isPrinted && !s.hasResult(n.node, &was.Change):
+			s.print(Entry{Event: withdrawn, Node: n.node.Name, VCenter: n.vcenter, Change: &was.Change})
+		}
+		delete(n.planned, p)
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(changes), property.compare) {
+		was, exists := n.planned[p]
+		if !exists {
+			was = plannedChange{Change: changes[p], since: time.Now()}
+		}
+		if !was.isPrinted && (was.Action != "" || time.Since(was.since) >= problemDelay) {
+			was.isPrinted = true
+			s.print(Entry{Event: predicted, Node: n.node.Name, VCenter: n.vcenter, Change: &was.Change})
+		}
+		n.planned[p] = was
+	}
+}
+
+// hasResult reports whether a Node has the result of a change.
+func (s *shadow) hasResult(n *v1.Node, c *Change) bool {
+	for _, d := range s.differences(&v1.Node{}, n) {
+		if d.property() == (property{c.Kind, c.Label}) {
+			return d.To == c.Result
+		}
+	}
+	return c.Result == ""
+}
+
+// compare compares the changes of other programs with the daemon's decision about the Node before them. While
+// that is unknown, they wait.
+func (s *shadow) compare(ctx context.Context, n *shadowed) {
+	if len(n.observed) == 0 {
+		return
+	}
+	l := s.view.Look(n.before)
+	isUnknown := errors.Is(l.Err, topology.ErrUnknown) || l.Uninitialized && l.Place.Metadata == nil
+	if isUnknown && time.Since(n.since) < patience && ctx.Err() == nil {
+		return
+	}
+	n.vcenter = cmp.Or(l.VCenter(), n.vcenter)
+	changes := s.changes(ctx, l)
+	for _, o := range n.observed {
+		o.Expected = o.From
+		o.Why = "vzones leaves it as it is"
+		c, isChanged := changes[o.property()]
+		switch {
+		case l.Foreign:
+			o.Why = "vzones ignores the Node"
+		case isChanged:
+			o.Expected = c.Result
+			o.Why = cmp.Or(c.Undecided, c.By, c.Text)
+		case l.Err != nil:
+			o.Why = l.Text()
+		}
+		switch {
+		case o.Expected == o.To:
+			o.Verdict = verdictAgrees
+		case errors.Is(l.Err, topology.ErrUnknown) && !isChanged:
+			o.Verdict = verdictUndecided
+		default:
+			o.Verdict = verdictDiffers
+		}
+		s.conclude(n, o)
+	}
+	n.observed = nil
+	n.before = nil
+}
+
+// observeDeletion compares a deletion by another program with the last decision about the Node.
+func (s *shadow) observeDeletion(n *shadowed) {
+	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: present, Verdict: verdictDiffers, Why: "vzones leaves it as it is"}
+	if c, isPlanned := n.planned[property{kindNode, ""}]; isPlanned {
+		o.Expected = c.Result
+		o.Why = c.Text
+	}
+	if o.Expected == deleted {
+		o.Verdict = verdictAgrees
+	}
+	s.conclude(n, o)
+}
+
+func (s *shadow) conclude(n *shadowed, o Observed) {
+	s.verdicts[verdictKey{o.Kind, o.Verdict}]++
+	s.print(Entry{Event: observed, Node: n.node.Name, VCenter: n.vcenter, Observed: &o})
+}
+
+// summary counts what was compared, and what the daemon would change now.
+func (s *shadow) summary() *Summary {
+	out := &Summary{Nodes: len(s.nodes), Pending: map[string]int{}, Observed: map[string]int{verdictAgrees: 0, verdictDiffers: 0, verdictUndecided: 0}}
+	for key, count := range s.verdicts {
+		out.Observed[key.verdict] += count
+	}
+	for _, n := range s.nodes {
+		for _, c := range n.planned {
+			if c.Action != "" {
+				out.Pending[c.Kind]++
+			}
+		}
+	}
+	return out
+}
+
+// runWatch compares until the context is done. It returns cli.ErrFindings if a change of another program differed.
+func runWatch(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.Format, w *watching) error {
+	live, err := world.OpenLive(ctx, flags, w.daemonFlags)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var printErr error
+	s := newShadow(live, live.Config, func(e Entry) {
+		e.Time = time.Now()
+		if printErr == nil {
+			printErr = writeEntry(t, format, e)
+		}
+		if printErr != nil {
+			cancel()
+		}
+	})
+	var metrics shadowMetrics
+	metrics.set(s)
+	if w.metricsAddress != "" {
+		stop, err := serveMetrics(w.metricsAddress, &metrics)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	err = live.Run(ctx, func(ctx context.Context, events []world.NodeEvent) {
+		s.update(ctx, events)
+		metrics.set(s)
+	})
+	if err != nil {
+		return err
+	}
+	// Compare what is still waiting for a decision.
+	s.update(ctx, nil)
+	s.print(Entry{Event: summary, Summary: s.summary()})
+	if printErr == nil && s.summary().Observed[verdictDiffers] > 0 {
+		return cli.ErrFindings
+	}
+	return printErr
+}
