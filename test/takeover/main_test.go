@@ -38,6 +38,15 @@ func programs(t *testing.T) (old, ours string) {
 	if err := cluster.Wanted(); err != nil {
 		t.Skip(err)
 	}
+	return programsOf(t)
+}
+
+// programsOf is programs for a test that runs with -short, too.
+func programsOf(t *testing.T) (old, ours string) {
+	t.Helper()
+	if _, err := cluster.Find(); err != nil {
+		t.Skip(err)
+	}
 	old, err := incumbent()
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip(err)

@@ -360,8 +360,6 @@ func runWatch(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.F
 	if err != nil {
 		return err
 	}
-	// Compare what is still waiting for a decision.
-	s.update(ctx, nil)
 	s.print(Entry{Event: summary, Summary: s.summary()})
 	if printErr == nil && s.summary().Observed[verdictDiffers] > 0 {
 		return cli.ErrFindings

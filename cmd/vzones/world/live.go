@@ -106,9 +106,10 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // Run watches the vCenters and the Nodes until the context is done, and calls changed after changes and
-// at least every second, never concurrently. The first call is after each vCenter was read or has failed.
-func (l *Live) Run(ctx context.Context, changed func(context.Context, []NodeEvent)) error {
-	ctx, cancel := context.WithCancel(ctx)
+// at least every second, never concurrently. The first call is after each vCenter was read or has failed,
+// the last one after the context is done.
+func (l *Live) Run(stop context.Context, changed func(context.Context, []NodeEvent)) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
 	var g sync.WaitGroup
 	defer g.Wait()
 	defer l.factory.Shutdown()
@@ -122,7 +123,7 @@ func (l *Live) Run(ctx context.Context, changed func(context.Context, []NodeEven
 		return fmt.Errorf("watching Nodes: %w", err)
 	}
 	l.factory.StartWithContext(ctx)
-	if !cache.WaitForCacheSync(ctx.Done(), l.cache.SharedInformer().HasSynced) {
+	if !cache.WaitForCacheSync(stop.Done(), l.cache.SharedInformer().HasSynced) {
 		return nil
 	}
 	l.follow()
@@ -134,7 +135,8 @@ func (l *Live) Run(ctx context.Context, changed func(context.Context, []NodeEven
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-stop.Done():
+			changed(stop, l.take())
 			return nil
 		case <-fleetChanged:
 		case <-l.changed:
@@ -145,11 +147,11 @@ func (l *Live) Run(ctx context.Context, changed func(context.Context, []NodeEven
 			continue
 		}
 		start := time.Now()
-		changed(ctx, l.take())
+		changed(stop, l.take())
 		// Decisions about all Nodes take at most a tenth of a CPU.
 		select {
 		case <-time.After(max(50*time.Millisecond, 10*time.Since(start))):
-		case <-ctx.Done():
+		case <-stop.Done():
 		}
 	}
 }
