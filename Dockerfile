@@ -29,6 +29,17 @@ RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
     VERSION="$VERSION" COMMIT="$COMMIT"
 
+# The target tool is the image of a shadow: docker build --target tool.
+FROM build AS build-tool
+RUN --mount=type=cache,target=/root/.cache/go-build \
+    GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vzones VERSION="$VERSION" COMMIT="$COMMIT"
+
+FROM $BASE_IMAGE AS tool
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build-tool /src/bin/vzones /bin/
+USER 65532:65532
+ENTRYPOINT ["/bin/vzones"]
+
 FROM $BASE_IMAGE
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 # Gardener's and OpenShift's manifests use this path for the vSphere CPI.

@@ -1,4 +1,4 @@
-// Package manifests embeds the plain manifest.
+// Package manifests embeds the plain manifests.
 package manifests
 
 import _ "embed"
@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed vsphere-cloud-controller-manager.yaml
 var Plain []byte
+
+// Shadow is the manifest of vzones plan --watch in a Pod.
+//
+//go:embed vzones-shadow.yaml
+var Shadow []byte

@@ -118,9 +118,28 @@ const header = `# vzones as the cloud controller manager of one cluster.
 // emptyLines matches the empty lines that Helm writes before an object separator.
 var emptyLines = regexp.MustCompile(`\n{2,}---\n`)
 
+// shadowHeader is the start of the shadow's manifest.
+const shadowHeader = `# A shadow of vzones beside another cloud controller manager. It writes nothing.
+#
+#   kubectl apply -f vzones-shadow.yaml
+#
+# Before that: write your vCenters into the ConfigMap, and set the image.
+# docs/how-to/migrate.md tells more.
+#
+# It is rendered from the Helm chart in manifests/chart, with examples/shadow.yaml:
+# go test ./test/chart -update writes it.
+`
+
 // Plain renders the plain manifest.
-func (h *Helm) Plain(ctx context.Context) ([]byte, error) {
-	rendered, err := h.Template(ctx, h.Example("plain"))
+func (h *Helm) Plain(ctx context.Context) ([]byte, error) { return h.manifest(ctx, "plain", header) }
+
+// Shadow renders the shadow's manifest.
+func (h *Helm) Shadow(ctx context.Context) ([]byte, error) {
+	return h.manifest(ctx, "shadow", shadowHeader)
+}
+
+func (h *Helm) manifest(ctx context.Context, example, header string) ([]byte, error) {
+	rendered, err := h.Template(ctx, h.Example(example))
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,10 @@ func TestPlainManifestIsCurrent(t *testing.T) {
 	current(t, "manifests/vsphere-cloud-controller-manager.yaml", helm.Plain)
 }
 
+func TestShadowManifestIsCurrent(t *testing.T) {
+	current(t, "manifests/vzones-shadow.yaml", helm.Shadow)
+}
+
 // Markers around the table in the reference.
 const (
 	begin = "<!-- values: begin. go test ./test/chart -update writes what follows. -->\n\n"

@@ -21,7 +21,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"vzones/manifests"
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
@@ -49,36 +51,6 @@ topology:
   levels:
   - {label: example.com/rack, tag: rack}
   - {label: example.com/host, inventory: host}
-`
-
-const shadowPermissions = `
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: vzones-shadow, namespace: kube-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: vzones-shadow}
-rules:
-- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: vzones-shadow}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: vzones-shadow}
-subjects: [{kind: ServiceAccount, namespace: kube-system, name: vzones-shadow}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: vzones-shadow, namespace: kube-system}
-rules:
-- {apiGroups: [""], resources: [secrets], resourceNames: [vsphere-cloud-secret], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: vzones-shadow, namespace: kube-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: vzones-shadow}
-subjects: [{kind: ServiceAccount, namespace: kube-system, name: vzones-shadow}]
 `
 
 // TestShadowed: vzones plan --watch runs beside the vSphere CPI on random fleets. Then the CPI stops, more Nodes
@@ -150,8 +122,11 @@ rules:
 			t.Error(err)
 		}
 	})
-	if err := w.s.Cluster.Apply(t.Context(), []byte(permissionsOfTheCPI+"---"+shadowPermissions), nil); err != nil {
-		t.Fatal(err)
+	isNoWorkload := func(kind string) bool { return kind != "Deployment" && kind != "ConfigMap" }
+	for _, manifest := range [][]byte{[]byte(permissionsOfTheCPI), manifests.Shadow} {
+		if err := w.s.Cluster.Apply(t.Context(), manifest, isNoWorkload); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if w.kubeconfig, err = w.s.Cluster.ServiceAccountKubeconfig(t.Context(), "kube-system", "vzones-shadow"); err != nil {
 		t.Fatal(err)
@@ -218,17 +193,13 @@ func (w *shadowWorld) play(t *testing.T, seed uint64) {
 		}
 		return errors.Join(errs...)
 	})
-	off := early[0].Name
-	if err := errors.Join(w.vcenter(early[0]).PowerOff(off), w.s.Cluster.SetNodeReady(t.Context(), off, v1.ConditionUnknown)); err != nil {
-		t.Fatal(err)
-	}
 	shadow.awaitQuiet(t)
 	if err := cpi.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	w.register(t, late)
 	for range 4 {
-		w.change(t, random, early[1:])
+		w.change(t, random, early)
 	}
 	shadow.awaitQuiet(t)
 	before := w.nodes(t)
@@ -247,19 +218,25 @@ func (w *shadowWorld) play(t *testing.T, seed uint64) {
 	if diff := cmp.Diff(want, factsOf(w.nodes(t))); diff != "" {
 		t.Errorf("seed %d: the Nodes after the takeover differ from the predictions (-predicted +is):\n%s", seed, diff)
 	}
+	off := early[0].Name
+	if err := errors.Join(w.vcenter(early[0]).PowerOff(off), w.s.Cluster.SetNodeReady(t.Context(), off, v1.ConditionUnknown)); err != nil {
+		t.Fatal(err)
+	}
 	gone := early[1].Name
 	if err := errors.Join(w.vcenter(early[1]).Destroy(gone), w.s.Cluster.SetNodeReady(t.Context(), gone, v1.ConditionUnknown)); err != nil {
 		t.Fatal(err)
 	}
-	w.await(t, d, "vzones to delete Node "+gone, func(nodes map[string]*v1.Node) error {
-		if nodes[gone] != nil {
-			return errors.New("it exists")
+	w.await(t, d, "vzones to taint Node "+off+" and to delete Node "+gone, func(nodes map[string]*v1.Node) error {
+		isTainted := slices.ContainsFunc(nodes[off].Spec.Taints, func(taint v1.Taint) bool { return taint.Key == cloudproviderapi.TaintNodeShutdown })
+		if nodes[gone] != nil || !isTainted {
+			return fmt.Errorf("Node %s exists: %t, Node %s is tainted: %t", gone, nodes[gone] != nil, off, isTainted)
 		}
 		return nil
 	})
 	shadow.awaitQuiet(t)
 	after := shadow.entries(t)[len(entries):]
 	isDeleted := false
+	isTainted := false
 	for _, e := range after {
 		if e.Observed == nil {
 			continue
@@ -268,9 +245,10 @@ func (w *shadowWorld) play(t *testing.T, seed uint64) {
 			t.Errorf("seed %d: the shadow differs from vzones: %+v", seed, *e.Observed)
 		}
 		isDeleted = isDeleted || e.Node == gone && e.Observed.Kind == "node"
+		isTainted = isTainted || e.Node == off && e.Observed.Label == cloudproviderapi.TaintNodeShutdown
 	}
-	if len(predictions) == 0 || !isDeleted {
-		t.Errorf("seed %d: %d predictions, deletion of Node %s observed: %t", seed, len(predictions), gone, isDeleted)
+	if len(predictions) == 0 || !isDeleted || !isTainted {
+		t.Errorf("seed %d: %d predictions, deletion observed: %t, taint observed: %t", seed, len(predictions), isDeleted, isTainted)
 	}
 	if err := d.Kill(); err != nil {
 		t.Fatal(err)

@@ -21,12 +21,9 @@ import (
 	"vzones/topology"
 )
 
-const (
-	// patience is how long a change of another program waits for a decision to compare with.
-	patience = 30 * time.Second
-	// problemDelay is the age at which a problem is printed: most problems of joining Nodes last milliseconds.
-	problemDelay = 5 * time.Second
-)
+// patience is how long the last decision about a Node remains valid while a new one is unknown, and how long a
+// change of another program waits for a decision to compare with. Tags above a joining Node are read repeatedly.
+const patience = 30 * time.Second
 
 // Kinds of changes besides those of a Plan.
 const (
@@ -72,18 +69,13 @@ type verdictKey struct{ kind, verdict string }
 type shadowed struct {
 	node    *v1.Node
 	vcenter string
-	planned map[property]plannedChange
+	planned map[property]Change
+	// unknownSince is the time since which decisions about the Node are unknown, or zero.
+	unknownSince time.Time
 	// observed are changes of other programs that are not compared yet. before is the Node before them, at since.
 	observed []Observed
 	before   *v1.Node
 	since    time.Time
-}
-
-// plannedChange is a change that the daemon would make, or the reason that it makes none, since a time.
-type plannedChange struct {
-	Change
-	since     time.Time
-	isPrinted bool
 }
 
 func newShadow(v view, cfg *config.Config, print func(Entry)) *shadow {
@@ -112,7 +104,7 @@ func (s *shadow) observe(e world.NodeEvent) {
 	case s.view.IsSelected(e.New):
 		n := s.nodes[e.New.Name]
 		if n == nil {
-			n = &shadowed{node: e.New, planned: map[property]plannedChange{}}
+			n = &shadowed{node: e.New, planned: map[property]Change{}}
 			s.nodes[e.New.Name] = n
 		}
 		for _, o := range s.differences(n.node, e.New) {
@@ -217,29 +209,33 @@ func (s *shadow) deletion(ctx context.Context, n *v1.Node) Change {
 func (s *shadow) predict(ctx context.Context, n *shadowed) {
 	l := s.view.Look(n.node)
 	n.vcenter = cmp.Or(l.VCenter(), n.vcenter)
+	if n.isUndecided(l) {
+		return
+	}
 	changes := s.changes(ctx, l)
 	for _, p := range slices.SortedFunc(maps.Keys(n.planned), property.compare) {
 		was := n.planned[p]
-		c, remains := changes[p]
-		switch {
-		case remains && c == was.Change:
-			continue
-		case !remains && was.isPrinted && !s.hasResult(n.node, &was.Change):
-			s.print(Entry{Event: withdrawn, Node: n.node.Name, VCenter: n.vcenter, Change: &was.Change})
+		if _, remains := changes[p]; !remains && !s.hasResult(n.node, &was) {
+			s.print(Entry{Event: withdrawn, Node: n.node.Name, VCenter: n.vcenter, Change: &was})
 		}
-		delete(n.planned, p)
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(changes), property.compare) {
-		was, exists := n.planned[p]
-		if !exists {
-			was = plannedChange{Change: changes[p], since: time.Now()}
+		if c := changes[p]; c != n.planned[p] {
+			s.print(Entry{Event: predicted, Node: n.node.Name, VCenter: n.vcenter, Change: &c})
 		}
-		if !was.isPrinted && (was.Action != "" || time.Since(was.since) >= problemDelay) {
-			was.isPrinted = true
-			s.print(Entry{Event: predicted, Node: n.node.Name, VCenter: n.vcenter, Change: &was.Change})
-		}
-		n.planned[p] = was
 	}
+	n.planned = changes
+}
+
+// isUndecided reports whether the last decision about the Node remains valid, because the new one is unknown.
+func (n *shadowed) isUndecided(l *world.Look) bool {
+	switch {
+	case !errors.Is(l.Err, topology.ErrUnknown):
+		n.unknownSince = time.Time{}
+	case n.unknownSince.IsZero():
+		n.unknownSince = time.Now()
+	}
+	return !n.unknownSince.IsZero() && time.Since(n.unknownSince) < patience
 }
 
 // hasResult reports whether a Node has the result of a change.

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"vzones/cmd/vzones/world"
+	"vzones/config"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// fakeView gives every joining Node zone a, unless err is set.
+type fakeView struct{ err, kept error }
+
+func (v *fakeView) Look(n *v1.Node) *world.Look {
+	l := &world.Look{Node: n, Uninitialized: len(n.Spec.Taints) > 0, Err: v.err}
+	l.Place.Topology = &config.Topology{}
+	if errors.Is(v.err, topology.ErrAbsent) {
+		l.Identity = inventory.Identity{Recorded: topology.Ref{VCenter: "east", ID: "vm-1"}}
+	}
+	if v.err == nil && l.Uninitialized {
+		l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: "a", Category: "zone", By: &topology.Object{Path: "/dc"}}}
+		l.Place.Metadata = &cloudprovider.InstanceMetadata{ProviderID: "vsphere://1"}
+	}
+	return l
+}
+
+func (v *fakeView) WhyKept(context.Context, *v1.Node) error { return v.kept }
+
+func (v *fakeView) IsSelected(*v1.Node) bool { return true }
+
+func joiningNode() *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: map[string]string{}}}
+	n.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+	return n
+}
+
+// initializedNode is the Node after another program has initialized it.
+func initializedNode(zone string) *v1.Node {
+	n := joiningNode()
+	n.Spec.Taints = nil
+	n.Spec.ProviderID = "vsphere://1"
+	for _, key := range []string{v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone} {
+		n.Labels[key] = zone
+	}
+	return n
+}
+
+func TestShadow(t *testing.T) {
+	unknown := topology.Errorf(topology.ErrUnknown, "not read")
+	joins := world.NodeEvent{New: joiningNode()}
+	initializes := func(zone string) world.NodeEvent {
+		return world.NodeEvent{Old: joiningNode(), New: initializedNode(zone)}
+	}
+	deletes := world.NodeEvent{Old: initializedNode("a")}
+	prediction := []string{
+		"predicted label topology.kubernetes.io/zone a", "predicted providerID  vsphere://1", "predicted taint node.cloudprovider.kubernetes.io/uninitialized ",
+	}
+	agreement := []string{
+		"agrees taint node.cloudprovider.kubernetes.io/uninitialized ", "agrees providerID  vsphere://1", "agrees label topology.kubernetes.io/zone a",
+	}
+	type step struct {
+		event world.NodeEvent
+		view  fakeView
+		after time.Duration
+		want  []string
+	}
+	for name, steps := range map[string][]step{
+		"agrees": {{event: joins, want: prediction}, {event: initializes("a"), want: agreement}},
+		"differs": {{event: joins, want: prediction}, {event: initializes("b"), want: []string{
+			agreement[0], agreement[1], "differs label topology.kubernetes.io/zone a", "withdrawn label topology.kubernetes.io/zone a",
+		}}},
+		"the other one is first": {
+			{event: joins, view: fakeView{err: unknown}}, {event: initializes("a"), view: fakeView{err: unknown}},
+			{after: time.Second, want: agreement},
+		},
+		"unknown for long": {
+			{event: joins, view: fakeView{err: unknown}}, {event: initializes("a"), view: fakeView{err: unknown}},
+			{after: 2 * patience, view: fakeView{err: unknown}, want: []string{
+				"undecided taint node.cloudprovider.kubernetes.io/uninitialized NoSchedule", "undecided providerID  ", "undecided label topology.kubernetes.io/zone ",
+				"predicted problem  VCenterDataUnavailable",
+			}},
+		},
+		"unknown for a moment": {{event: joins, want: prediction}, {after: time.Second, view: fakeView{err: unknown}}, {after: time.Second}},
+		"withdrawn": {
+			{event: joins, want: prediction},
+			{view: fakeView{err: topology.ErrAbsent}, want: []string{
+				"withdrawn label topology.kubernetes.io/zone a", "withdrawn providerID  vsphere://1",
+				"withdrawn taint node.cloudprovider.kubernetes.io/uninitialized ", "predicted problem  VMNotFound",
+			}},
+		},
+		"deletion agrees": {
+			{event: world.NodeEvent{New: initializedNode("a")}},
+			{view: fakeView{err: topology.ErrAbsent}, want: []string{"predicted node  deleted", "predicted problem  VMNotFound"}},
+			{event: deletes, want: []string{"agrees node  deleted"}},
+		},
+		"deletion before a search": {
+			{event: world.NodeEvent{New: initializedNode("a")}},
+			{view: fakeView{err: topology.ErrAbsent, kept: errors.New("searching")}, want: []string{"predicted node  present", "predicted problem  VMNotFound"}},
+			{event: deletes, want: []string{"differs node  present"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				v := &fakeView{}
+				cfg := &config.Config{Topology: config.Topology{Policy: topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone"}}}}}
+				s := newShadow(v, cfg, func(e Entry) {
+					if e.Observed != nil {
+						got = append(got, fmt.Sprintf("%s %s %s %s", e.Observed.Verdict, e.Observed.Kind, e.Observed.Label, e.Observed.Expected))
+						return
+					}
+					got = append(got, fmt.Sprintf("%s %s %s %s", e.Event, e.Change.Kind, e.Change.Label, e.Change.Result))
+				})
+				for i, step := range steps {
+					got = nil
+					*v = step.view
+					time.Sleep(step.after)
+					var events []world.NodeEvent
+					if step.event != (world.NodeEvent{}) {
+						events = append(events, step.event)
+					}
+					s.update(t.Context(), events)
+					if diff := cmp.Diff(step.want, got); diff != "" {
+						t.Errorf("step %d printed (-want +got):\n%s", i, diff)
+					}
+				}
+			})
+		})
+	}
+}
