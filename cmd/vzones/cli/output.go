@@ -118,7 +118,7 @@ func (t *Tool) PrintJSON(value any) error {
 	if err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	return t.Write(append(escaped(data), '\n'))
+	return t.Write(append(Escaped(data), '\n'))
 }
 
 // PrintYAML prints a value as YAML. YAML has escapes only between double quotes, so a value with
@@ -140,19 +140,16 @@ func (t *Tool) PrintYAML(value any) error {
 	return t.Write(text)
 }
 
-// Escaped returns JSON with escapes for characters that a terminal does not print as they are.
-func Escaped(data []byte) []byte { return escaped(data) }
-
-// escaped returns JSON, or text from it, with escapes for characters that a terminal does not print as
+// Escaped returns JSON, or text from it, with escapes for characters that a terminal does not print as
 // they are. encoding/json leaves some of them unescaped, but only in strings.
-func escaped(data []byte) []byte {
+func Escaped(data []byte) []byte {
 	return escapedWith(data, func(r rune) string {
 		high, low := utf16.EncodeRune(r)
 		return fmt.Sprintf("\\u%04x\\u%04x", high, low)
 	})
 }
 
-// escapedWith is like escaped. long escapes characters beyond 16 bits, where JSON and YAML differ.
+// escapedWith is like Escaped. long escapes characters beyond 16 bits, where JSON and YAML differ.
 func escapedWith(data []byte, long func(rune) string) []byte {
 	var b bytes.Buffer
 	for _, r := range string(data) {
@@ -254,5 +251,5 @@ func (t *Tool) printJSONPath(format string, value any) error {
 	if err := p.Execute(&b, tree); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	return t.Write(append(escaped(b.Bytes()), '\n'))
+	return t.Write(append(Escaped(b.Bytes()), '\n'))
 }

@@ -50,6 +50,8 @@ type view interface {
 	Look(*v1.Node) *world.Look
 	// WhyKept returns nil if the daemon would delete the Node.
 	WhyKept(context.Context, *v1.Node) error
+	// ConfirmAbsent searches for the VM of a deleted Node, and returns nil if no vCenter has it.
+	ConfirmAbsent(context.Context, *world.Look) error
 	IsSelected(*v1.Node) bool
 }
 
@@ -85,7 +87,7 @@ func newShadow(v view, cfg *config.Config, print func(Entry)) *shadow {
 // update processes changes of Nodes, and decides about all Nodes.
 func (s *shadow) update(ctx context.Context, events []world.NodeEvent) {
 	for _, e := range events {
-		s.observe(e)
+		s.observe(ctx, e)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
@@ -94,11 +96,11 @@ func (s *shadow) update(ctx context.Context, events []world.NodeEvent) {
 	}
 }
 
-func (s *shadow) observe(e world.NodeEvent) {
+func (s *shadow) observe(ctx context.Context, e world.NodeEvent) {
 	switch {
 	case e.New == nil:
 		if n := s.nodes[e.Old.Name]; n != nil {
-			s.observeDeletion(n)
+			s.observeDeletion(ctx, n)
 			delete(s.nodes, e.Old.Name)
 		}
 	case s.view.IsSelected(e.New):
@@ -288,10 +290,22 @@ func (s *shadow) compare(ctx context.Context, n *shadowed) {
 	n.before = nil
 }
 
-// observeDeletion compares a deletion by another program with the last decision about the Node.
-func (s *shadow) observeDeletion(n *shadowed) {
+// observeDeletion compares a deletion by another program with the daemon's decision. The other program may have been
+// faster than the daemon's search.
+func (s *shadow) observeDeletion(ctx context.Context, n *shadowed) {
 	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: present, Verdict: verdictDiffers, Why: "vzones leaves it as it is"}
-	if c, isPlanned := n.planned[property{kindNode, ""}]; isPlanned {
+	c, isPlanned := n.planned[property{kindNode, ""}]
+	if !isPlanned || c.Result != deleted {
+		l := s.view.Look(n.node)
+		if c, isPlanned = s.changes(ctx, l)[property{kindNode, ""}]; isPlanned {
+			if err := s.view.ConfirmAbsent(ctx, l); err == nil {
+				c.Result = deleted
+			} else {
+				c.Text = "keeps the Node for now: " + quote.Line(err.Error())
+			}
+		}
+	}
+	if isPlanned {
 		o.Expected = c.Result
 		o.Why = c.Text
 	}

@@ -94,7 +94,7 @@ func (e *Entry) line() string {
 	verb := "would write"
 	switch {
 	case e.Event == withdrawn:
-		verb = "no longer has"
+		verb = "would no longer write"
 	case c.Action == "":
 		verb = "would not write"
 	}

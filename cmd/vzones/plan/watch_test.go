@@ -38,6 +38,8 @@ func (v *fakeView) Look(n *v1.Node) *world.Look {
 
 func (v *fakeView) WhyKept(context.Context, *v1.Node) error { return v.kept }
 
+func (v *fakeView) ConfirmAbsent(context.Context, *world.Look) error { return v.kept }
+
 func (v *fakeView) IsSelected(*v1.Node) bool { return true }
 
 func joiningNode() *v1.Node {
@@ -107,8 +109,15 @@ func TestShadow(t *testing.T) {
 		},
 		"deletion before a search": {
 			{event: world.NodeEvent{New: initializedNode("a")}},
-			{view: fakeView{err: topology.ErrAbsent, kept: errors.New("searching")}, want: []string{"predicted node  present", "predicted problem  VMNotFound"}},
-			{event: deletes, want: []string{"differs node  present"}},
+			{event: deletes, view: fakeView{err: topology.ErrAbsent}, want: []string{"agrees node  deleted"}},
+		},
+		"deletion differs": {
+			{event: world.NodeEvent{New: initializedNode("a")}},
+			{view: fakeView{err: topology.ErrAbsent, kept: errors.New("outside")}, want: []string{"predicted node  present", "predicted problem  VMNotFound"}},
+			{event: deletes, view: fakeView{err: topology.ErrAbsent, kept: errors.New("outside")}, want: []string{"differs node  present"}},
+		},
+		"deletion of an existing VM": {
+			{event: world.NodeEvent{New: initializedNode("a")}}, {event: deletes, want: []string{"differs node  present"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

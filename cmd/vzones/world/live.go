@@ -37,6 +37,7 @@ type Live struct {
 	factory  informers.SharedInformerFactory
 	selector labels.Selector
 	fleet    *vcenter.Fleet
+	withLog  func(context.Context) context.Context
 	// changed is notified after each change of a Node, a vCenter or a search.
 	changed signal.Signal
 
@@ -81,7 +82,7 @@ func OpenLive(ctx context.Context, f *Flags, daemonFlags []string) (*Live, error
 		flags = w.Daemon.CommandLine
 	}
 	l := &Live{
-		Config: w.Config, selector: selector, changed: signal.New(), factory: informers.NewSharedInformerFactory(w.Client, 0),
+		Config: w.Config, selector: selector, withLog: f.withLog, changed: signal.New(), factory: informers.NewSharedInformerFactory(w.Client, 0),
 		fleet: vcenter.NewFleet(w.Config.VCenters, finder.Find, vcenter.Options{
 			Requirements: vcenter.RequirementsOf(w.Config),
 			LoginTimeout: flags.LoginTimeout, TagRefresh: flags.TagRefresh, DeletionHold: flags.DeletionHold,
@@ -109,7 +110,7 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 // at least every second, never concurrently. The first call is after each vCenter was read or has failed,
 // the last one after the context is done.
 func (l *Live) Run(stop context.Context, changed func(context.Context, []NodeEvent)) error {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
+	ctx, cancel := context.WithCancel(l.withLog(context.WithoutCancel(stop)))
 	var g sync.WaitGroup
 	defer g.Wait()
 	defer l.factory.Shutdown()
@@ -234,3 +235,16 @@ func (l *Live) WhyKept(ctx context.Context, n *v1.Node) error {
 	}
 	return err
 }
+
+// ConfirmAbsent searches for the VM of a Node that is deleted already. It returns nil if no vCenter has it.
+func (l *Live) ConfirmAbsent(ctx context.Context, look *Look) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	if err := l.fleet.ConfirmAbsent(ctx, look.Identity); err != nil {
+		return fmt.Errorf("the VM with %s: %w", look.Identity, err)
+	}
+	return nil
+}
+
+// confirmTimeout limits the time for which a search delays the comparison of other Nodes.
+const confirmTimeout = 5 * time.Second
