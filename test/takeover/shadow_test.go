@@ -77,9 +77,6 @@ func TestShadowed(t *testing.T) {
 }
 
 func buildTool(t *testing.T) string {
-	if p := os.Getenv("VZT"); p != "" {
-		return p
-	}
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "vzones")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "vzones/cmd/vzones").CombinedOutput(); err != nil {

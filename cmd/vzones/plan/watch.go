@@ -357,7 +357,7 @@ func runWatch(ctx context.Context, t *cli.Tool, flags *world.Flags, format cli.F
 	var metrics shadowMetrics
 	metrics.set(s)
 	if w.metricsAddress != "" {
-		stop, err := serveMetrics(w.metricsAddress, &metrics)
+		_, stop, err := serveMetrics(ctx, w.metricsAddress, &metrics)
 		if err != nil {
 			return err
 		}

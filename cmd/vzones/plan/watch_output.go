@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -158,17 +159,17 @@ func (m *shadowMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(m.text) // The client is gone.
 }
 
-// serveMetrics serves metrics until stop is called. An address without a host is on the loopback interface.
-func serveMetrics(address string, m *shadowMetrics) (stop func(), err error) {
+// serveMetrics serves metrics at the returned address until stop is called. An address without a host is on the loopback interface.
+func serveMetrics(ctx context.Context, address string, m *shadowMetrics) (at string, stop func(), err error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-address: %w", err)
+		return "", nil, fmt.Errorf("--metrics-address: %w", err)
 	}
 	server := &http.Server{Handler: m, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	var done sync.WaitGroup
 	done.Go(func() { _ = server.Serve(listener) })
-	return func() { _ = server.Close(); done.Wait() }, nil
+	return listener.Addr().String(), func() { _ = server.Close(); done.Wait() }, nil
 }

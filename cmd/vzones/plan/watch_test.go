@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,5 +151,45 @@ func TestShadow(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestShadowMetrics(t *testing.T) {
+	s := newShadow(&fakeView{}, &config.Config{}, func(Entry) {})
+	s.update(t.Context(), []world.NodeEvent{{New: joiningNode()}})
+	s.update(t.Context(), []world.NodeEvent{{Old: joiningNode(), New: initializedNode("")}})
+	s.update(t.Context(), []world.NodeEvent{{New: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}, Spec: joiningNode().Spec}}})
+	var m shadowMetrics
+	m.set(s)
+	at, stop, err := serveMetrics(t.Context(), ":0", &m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if host, _, err := net.SplitHostPort(at); err != nil || host != "127.0.0.1" {
+		t.Errorf("an address without a host listens on %s, error %v, want 127.0.0.1", at, err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"vsphere_ccm_shadow_nodes 2\n",
+		`vsphere_ccm_shadow_pending_changes{kind="providerID"} 1`,
+		`vsphere_ccm_shadow_observed_changes_total{kind="providerID",verdict="agrees"} 1`,
+		`vsphere_ccm_shadow_observed_changes_total{kind="taint",verdict="differs"} 0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("got the metrics\n%s\nwithout %s", text, want)
+		}
 	}
 }
