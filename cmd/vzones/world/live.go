@@ -78,7 +78,7 @@ func OpenLive(ctx context.Context, f *Flags, daemonFlags []string) (*Live, error
 		return nil, err
 	}
 	if w.Daemon != nil {
-		fmt.Fprintln(os.Stderr, w.announcement())
+		fmt.Fprintln(os.Stderr, announcement(w))
 		flags = w.Daemon.CommandLine
 	}
 	l := &Live{

@@ -136,7 +136,7 @@ func Open(ctx context.Context, f *Flags) (opened *World, err error) {
 		}
 	}
 	if w.Daemon != nil {
-		fmt.Fprintln(os.Stderr, w.announcement())
+		fmt.Fprintln(os.Stderr, announcement(w))
 	}
 	w.start(ctx, f, finder)
 	deadline := time.Now().Add(f.Timeout)
@@ -150,7 +150,7 @@ func Open(ctx context.Context, f *Flags) (opened *World, err error) {
 	return w, nil
 }
 
-func (w *World) announcement() string {
+func announcement(w *World) string {
 	servers := make([]string, len(w.Config.VCenters))
 	for i := range w.Config.VCenters {
 		v := &w.Config.VCenters[i]
