@@ -151,5 +151,5 @@ func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Add
 	case errors.Is(err, topology.ErrAbsent) && node.Spec.ProviderID != "" && !nodeinfo.IsReady(node):
 		return "", false
 	}
-	return why, slices.Contains(p.memoryOf(node.UID).confirmed, a)
+	return why, slices.Contains(memoryOf(p.memories, node.UID).confirmed, a)
 }

@@ -81,7 +81,7 @@ func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Id
 // identify is Identify for a caller that holds the lock of memories.
 func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Identity, error) {
 	id, err := p.ReportedIdentity(node)
-	k := p.memoryOf(node.UID)
+	k := memoryOf(p.memories, node.UID)
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen
 	id.Addresses = addresses.ClaimedBy(node)

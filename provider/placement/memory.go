@@ -107,8 +107,8 @@ func (k *Memory) confirm(node *v1.Node, m *inventory.VM) {
 var noMemory Memory
 
 // memoryOf returns a memory that the caller must not change.
-func (p *Placer) memoryOf(node types.UID) *Memory {
-	if k := p.memories.ExistingMemory(node); k != nil {
+func memoryOf(memories Memories, node types.UID) *Memory {
+	if k := memories.ExistingMemory(node); k != nil {
 		return k
 	}
 	return &noMemory
