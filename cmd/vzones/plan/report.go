@@ -121,7 +121,7 @@ func (p *Plan) summary() string {
 	written := p.written()
 	text := fmt.Sprintf("The change would make the daemon write to %d of %s.", written, cli.Count(p.Nodes, "Node"))
 	if p.isCurrent {
-		text = fmt.Sprintf("The daemon would write to %d of %s, besides its own annotations and condition.", written, cli.Count(p.Nodes, "Node"))
+		text = fmt.Sprintf("The daemon would write to %d of %s.", written, cli.Count(p.Nodes, "Node"))
 	}
 	switch unwritten := len(p.Changes) - written; unwritten {
 	case 0:
