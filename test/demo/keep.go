@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"vzones/test/stack"
 )
@@ -36,14 +37,22 @@ func (d *demo) explain(daemon *stack.Daemon) error {
 	}
 	d.step("Everything keeps running (DEMO_KEEP is set) until Ctrl-C. To explore, run in another terminal in the same directory:")
 	d.print(`
-  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=$PWD/%[1]s/kubeconfig
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[3]s
   vzones nodes -c %[1]s/vsphere.yaml
   kubectl get nodes -L topology.kubernetes.io/region,topology.kubernetes.io/zone
 
 Without kubectl: make helm builds bin/tools/kubectl, and the command status below shows the same.
 The daemon's log is %[2]s.
-`, d.folder, daemon.LogPath())
+`, d.folder, daemon.LogPath(), d.kubeconfig())
 	return nil
+}
+
+// kubeconfig returns a path that is valid in every directory of the reader's shell.
+func (d *demo) kubeconfig() string {
+	if filepath.IsAbs(d.folder) {
+		return filepath.Join(d.folder, "kubeconfig")
+	}
+	return "$PWD/" + filepath.Join(d.folder, "kubeconfig")
 }
 
 // serveCluster keeps a control plane and vCenters with uninitialized Nodes, and acts as the kubelet for
@@ -64,7 +73,7 @@ func (d *demo) serveCluster(ctx context.Context) (err error) {
 	}
 	d.step("No cloud controller manager is running, so %d Nodes are uninitialized. Ctrl-C stops everything. In another terminal in the same directory:", len(d.stack.Fleet.VMs()))
 	d.print(`
-  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=$PWD/%[1]s/kubeconfig
+  export PATH=$PWD/bin:$PWD/bin/tools:$PATH KUBECONFIG=%[2]s
   vzones check -c %[1]s/vsphere.yaml
   helm install vzones manifests/chart --namespace kube-system --values %[1]s/values.yaml
   kubectl -n kube-system rollout status daemonset/vsphere-cloud-controller-manager
@@ -75,7 +84,7 @@ There are no kubelets and no images: the demo itself runs the Pods of vzones and
 the programs in bin/. kubectl logs does not work; the paths of the logs are printed below. Other Pods
 stay Pending. If "operation not permitted" is printed for a Pod, this system restricts user namespaces:
 run the demo as root.
-`, d.folder)
+`, d.folder, d.kubeconfig())
 	if _, err := os.Stat(helm); err != nil {
 		d.print("Helm is not built yet: make helm\n")
 	}
