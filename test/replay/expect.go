@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"vzones/test/fleet"
 )
 
 // A vm is a VM of a recording, with what its Node should get.
@@ -99,7 +101,14 @@ func (r *recording) placementOf(o object, ref, region, zone string) (regionName,
 		}
 		return regions[0], zones[0], ""
 	}
+	if !r.hasCategory(region) || !r.hasCategory(zone) {
+		return "", "", "CategoryNotFound"
+	}
 	return "", "", "TopologyMissing"
+}
+
+func (r *recording) hasCategory(name string) bool {
+	return slices.ContainsFunc(r.tags.Categories, func(c fleet.RecordedCategory) bool { return c.Name == name })
 }
 
 var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -35,11 +36,46 @@ type recording struct {
 // An object has its properties by name.
 type object map[string]*element
 
+// add adds a property. govc object.save writes whole properties, vzones record single fields such as runtime.powerState.
+func (o object) add(name string, val *element) {
+	first, rest, isField := strings.Cut(name, ".")
+	if !isField {
+		o[name] = val
+		return
+	}
+	if o[first] == nil {
+		o[first] = &element{}
+	}
+	o[first].insert(strings.Split(rest, "."), val)
+}
+
 type element struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr `xml:",any,attr"`
 	Text     string     `xml:",chardata"`
 	Children []element  `xml:",any"`
+}
+
+// insert adds a descendant. A value that is an array becomes several elements.
+func (e *element) insert(path []string, val *element) {
+	name := xml.Name{Local: path[0]}
+	if len(path) > 1 {
+		i := slices.IndexFunc(e.Children, func(child element) bool { return child.XMLName.Local == path[0] })
+		if i < 0 {
+			i = len(e.Children)
+			e.Children = append(e.Children, element{XMLName: name})
+		}
+		e.Children[i].insert(path[1:], val)
+		return
+	}
+	values := []element{*val}
+	if slices.ContainsFunc(val.Attrs, func(a xml.Attr) bool { return strings.HasPrefix(a.Value, "ArrayOf") }) {
+		values = slices.Clone(val.Children)
+	}
+	for _, v := range values {
+		v.XMLName = name
+		e.Children = append(e.Children, v)
+	}
 }
 
 // get returns the first descendant at a path, nil if there is none.
@@ -106,7 +142,7 @@ func readRecording(name, dir, region, zone string) (*recording, error) {
 		}
 		properties := object{}
 		for _, p := range whole.all("propSet") {
-			properties[p.text("name")] = p.get("val")
+			properties.add(p.text("name"), p.get("val"))
 		}
 		ref := whole.reference("obj")
 		r.objects[ref] = properties
