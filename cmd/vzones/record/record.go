@@ -98,6 +98,7 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if err := os.WriteFile(o.file, data, 0o600); err != nil {
 		return fmt.Errorf("writing the recording: %w", err)
 	}
+	fmt.Fprintf(t.Stderr, "Wrote %s with %s. To read it: vzones check --recording %[1]s\n", o.file, cli.Count(len(files), "file"))
 	return nil
 }
 
