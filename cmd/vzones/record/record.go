@@ -13,7 +13,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/vmware/govmomi/vim25/xml"
@@ -24,6 +23,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/session"
 )
 
 const long = `Record what the daemon reads in one file: the inventory and the tags of each vCenter, the
@@ -117,12 +117,21 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 	ctx, cancel := w.Within(ctx)
 	defer cancel()
 	sessions := w.Sessions()
-	readings := make([]*reading, len(sessions))
-	var wg sync.WaitGroup
+	readers := make([]*reader, len(sessions))
 	for i, s := range sessions {
-		wg.Go(func() { readings[i] = read(ctx, n, s, w.Config.Topology.Policy.Categories()) })
+		readers[i] = newReader(n, s, w.Config.Topology.Policy.Categories())
 	}
-	wg.Wait()
+	errs := world.ReadEach(ctx, sessions, "recording the vCenter", func(ctx context.Context, i int, rest *session.REST) { readers[i].read(ctx, rest) })
+	readings := make([]*reading, len(sessions))
+	for i, r := range readers {
+		switch {
+		case sessions[i].Err != nil:
+			r.failed("logging in", sessions[i].Err)
+		case errs[i] != nil:
+			r.failed("reading the vCenter", errs[i])
+		}
+		readings[i] = r.out
+	}
 	// YAML sorts the entries of the configuration, too.
 	slices.SortFunc(readings, func(a, b *reading) int { return strings.Compare(a.about.Name, b.about.Name) })
 	about := &world.RecordedAbout{Tool: version.Get().GitVersion, NamesReplaced: n != nil}

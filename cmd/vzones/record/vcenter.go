@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -25,9 +24,8 @@ import (
 )
 
 const (
-	tagRequests  = 4
-	tagCacheTTL  = time.Hour
-	cleanupLimit = 3 * time.Second
+	tagRequests = 4
+	tagCacheTTL = time.Hour
 )
 
 // A reading is what one vCenter answered.
@@ -46,32 +44,25 @@ type reader struct {
 	out        *reading
 }
 
-// read reads a vCenter. A failed part does not stop the other parts.
-func read(ctx context.Context, n *names, open vcenter.OpenSession, categories []string) *reading {
-	r := reader{names: n, session: open.Session, categories: categories, out: &reading{}}
+func newReader(n *names, open vcenter.OpenSession, categories []string) *reader {
+	r := &reader{names: n, session: open.Session, categories: categories, out: &reading{}}
 	r.out.about.Name = n.text(open.VCenter)
 	r.out.about.Milliseconds = map[string]int64{}
 	r.out.about.TagErrors = map[string]int{}
 	r.out.tags.Categories = []world.RecordedCategory{}
-	if open.Err != nil {
-		r.failed("logging in", open.Err)
-		return r.out
-	}
-	r.rest = open.Session.NewREST()
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
-		defer cancel()
-		// If this fails, the session ends after its idle timeout.
-		_ = r.rest.Close(ctx)
-	}()
+	return r
+}
+
+// read reads the vCenter. A failed part does not stop the other parts.
+func (r *reader) read(ctx context.Context, rest *session.REST) {
+	r.rest = rest
 	about := r.session.Client().ServiceContent.About
 	r.out.about.Version = versionOf(about.Version)
 	r.out.about.Build = versionOf(about.Build)
 	r.timed("inventory", func() error { return r.inventory(ctx) })
-	if len(categories) > 0 {
+	if len(r.categories) > 0 {
 		r.timed("tags", func() error { return r.readTags(ctx) })
 	}
-	return r.out
 }
 
 func (r *reader) timed(what string, read func() error) {
@@ -99,23 +90,13 @@ func (r *reader) describe(err error) string {
 
 // inventory reads all objects and adds the lists of children that the simulator needs.
 func (r *reader) inventory(ctx context.Context) error {
-	client := r.session.Client()
-	root := client.ServiceContent.RootFolder
-	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
-		This: *client.ServiceContent.ViewManager, Container: root, Type: inventoryTypes, Recursive: true,
-	})
+	view, destroy, err := world.ContainerView(ctx, r.session, inventoryTypes)
 	if err != nil {
-		return fmt.Errorf("creating a container view: %w", err)
+		return err
 	}
-	r.session.Track(res.Returnval)
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
-		defer cancel()
-		// If this fails, the view ends with the session.
-		_ = r.session.Destroy(ctx, res.Returnval)
-	}()
-	spec := types.PropertyFilterSpec{ObjectSet: []types.ObjectSpec{{Obj: root}, {
-		Obj: res.Returnval, Skip: types.NewBool(true),
+	defer destroy()
+	spec := types.PropertyFilterSpec{ObjectSet: []types.ObjectSpec{{Obj: r.session.Client().ServiceContent.RootFolder}, {
+		Obj: view, Skip: types.NewBool(true),
 		SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ContainerView", Path: "view"}},
 	}}}
 	for _, kind := range inventoryTypes {

@@ -10,10 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/klog/v2"
 
 	"vzones/topology"
 	"vzones/vcenter"
@@ -25,9 +23,6 @@ import (
 )
 
 const (
-	// cleanupTimeout limits the removal of a view and the logout of a REST session, which happen even
-	// after cancellation.
-	cleanupTimeout = 3 * time.Second
 	maxTagRequests = 4
 	tagCacheTTL    = time.Hour
 	vmsPerRequest  = 1000
@@ -35,22 +30,14 @@ const (
 
 func readSurveys(ctx context.Context, sessions []vcenter.OpenSession, needs vcenter.Requirements, q SurveyQuery) []Survey {
 	surveys := make([]Survey, len(sessions))
-	var wg sync.WaitGroup
-	for i, s := range sessions {
-		wg.Go(func() {
-			err := s.Err
-			if err == nil {
-				err = new(faults.Guard).Run(ctx, "surveying the vCenter", func() error {
-					surveys[i] = readOne(ctx, s, needs, &q)
-					return nil
-				})
-			}
-			if err != nil {
-				surveys[i] = Survey{VCenter: s.VCenter, Err: err}
-			}
-		})
+	errs := ReadEach(ctx, sessions, "surveying the vCenter", func(ctx context.Context, i int, rest *session.REST) {
+		surveys[i] = readOne(ctx, sessions[i], rest, needs, &q)
+	})
+	for i, err := range errs {
+		if err != nil {
+			surveys[i] = Survey{VCenter: sessions[i].VCenter, Err: err}
+		}
 	}
-	wg.Wait()
 	return surveys
 }
 
@@ -65,18 +52,7 @@ type surveyor struct {
 }
 
 // readOne surveys one vCenter. A failed part does not stop the other parts.
-func readOne(ctx context.Context, open vcenter.OpenSession, needs vcenter.Requirements, q *SurveyQuery) Survey {
-	rest := open.Session.NewREST() // The watch uses the REST session that belongs to this SOAP session.
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		if err := rest.Close(ctx); err != nil {
-			klog.FromContext(ctx).Error(faults.Printable{Err: err}, "Logout failed; the session ends after its idle timeout", "vCenter", open.VCenter)
-		}
-	}()
-	ctx, cancel := context.WithCancel(ctx)
-	// This ends a login that is still running.
-	defer cancel()
+func readOne(ctx context.Context, open vcenter.OpenSession, rest *session.REST, needs vcenter.Requirements, q *SurveyQuery) Survey {
 	r := surveyor{
 		vcenter: open.VCenter, session: open.Session, rest: rest, q: q,
 		tree: model.NewTree(open.Session.Client().ServiceContent.RootFolder),
@@ -131,24 +107,14 @@ func (r *surveyor) about(ctx context.Context) About {
 
 // readObjects adds the datacenters, clusters and hosts and everything above them to tree.
 func (r *surveyor) readObjects(ctx context.Context, facts model.HostFacts) error {
-	client := r.session.Client()
-	res, err := methods.CreateContainerView(ctx, client, &types.CreateContainerView{
-		This: *client.ServiceContent.ViewManager, Container: client.ServiceContent.RootFolder,
-		Type: []string{"Datacenter", "ComputeResource", "HostSystem"}, Recursive: true,
-	})
+	view, destroy, err := ContainerView(ctx, r.session, []string{"Datacenter", "ComputeResource", "HostSystem"})
 	if err != nil {
-		return fmt.Errorf("creating a container view: %w", err)
+		return err
 	}
-	r.session.Track(res.Returnval)
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		// If this fails, the view ends with the session.
-		_ = r.session.Destroy(ctx, res.Returnval)
-	}()
-	spec := model.DatacenterSpec(res.Returnval)
+	defer destroy()
+	spec := model.DatacenterSpec(view)
 	// No object of the view leads to an empty root folder.
-	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: client.ServiceContent.RootFolder})
+	spec.ObjectSet = append(spec.ObjectSet, types.ObjectSpec{Obj: r.session.Client().ServiceContent.RootFolder})
 	host := types.PropertySpec{Type: "HostSystem", PathSet: []string{"name", "parent", model.HostConnected}}
 	for _, p := range facts.Properties() {
 		if p.Type == host.Type {
