@@ -40,14 +40,14 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	unread := map[string][]*topology.Object{}
 	system := map[string][]*topology.Object{}
-	categories := map[string]string{}
+	categories := map[string]bool{}
 	var placements []topology.Placement
 	for _, r := range c.decidedNodes() {
 		d := r.decision
 		placements = append(placements, r.labels.placed)
 		for _, conflict := range d.Placement.Conflicts {
 			if isAboutCategory(conflict) {
-				categories[conflict.Key()] = conflict.Text()
+				categories[conflict.Key()] = true
 			}
 		}
 		if d.PlaceErr == nil {
@@ -91,15 +91,14 @@ func isPlaceErr(c topology.Conflict, placeErr error) bool {
 }
 
 // reportCategories reports categories that a vCenter or all vCenters lack, about hourly, on the daemon's Pod and not on
-// each Node. texts are by key.
-func (l *labeler) reportCategories(texts map[string]string) {
-	maps.DeleteFunc(l.categories, func(key string, _ bool) bool { return texts[key] == "" })
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
+// each Node. The keys are the same for all Nodes, and do not depend on the Nodes' order.
+func (l *labeler) reportCategories(current map[string]bool) {
+	for _, key := range slices.Sorted(maps.Keys(current)) {
 		if !l.categories[key] {
-			l.categories[key] = true
-			l.emitOnPod(v1.EventTypeWarning, report.ReasonCategoryNotFound, quote.NoteWith(texts[key], ""))
+			l.emitOnPod(v1.EventTypeWarning, report.ReasonCategoryNotFound, quote.Note(key))
 		}
 	}
+	l.categories = current
 }
 
 // reportUnread reports objects that are treated as untagged because the account cannot read their tags. An

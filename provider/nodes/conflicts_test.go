@@ -230,6 +230,17 @@ func TestTwoTagsHaveOneEvent(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...))
 }
 
+// TestACategoryOfOneVCenter: the daemon's Pod has no Event about a category that only the Node's vCenter lacks, so the
+// Node has it.
+func TestACategoryOfOneVCenter(t *testing.T) {
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		hidden := topology.Errorf(topology.Kinds{topology.ErrUnknown, topology.ErrNoCategory}, "vCenter east has no tag category k8s-zone")
+		w.source.place(at("r", "", ""), hidden, "east-1")
+		w.pass(time.Minute)
+		w.wantEvents("east-1 CategoryNotFound")
+	}, named("east-1", zoned("r", "a")...))
+}
+
 func TestUnreadText(t *testing.T) {
 	var objects []*topology.Object
 	for i := range 300 {

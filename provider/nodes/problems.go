@@ -104,15 +104,16 @@ func vmOf(n *v1.Node, d *placement.Decision) verdict {
 		return verdict{about: aboutVM, state: dropped}
 	default:
 		v := withoutVM(n, err, initializedEventDelay)
-		v.problem = quietIfPodEvent(n, v.problem, err)
+		v.problem = quietIfPodEvent(n, d, v.problem, err)
 		return v
 	}
 }
 
-// quietIfPodEvent makes the problem of a ready Node silent if the daemon's Pod has the Event: a vCenter cannot be read,
-// or has no such category.
-func quietIfPodEvent(n *v1.Node, p report.Problem, err error) report.Problem {
-	if nodeinfo.IsReady(n) && (inventory.FirstUnreachable(err) != nil || errors.Is(err, topology.ErrNoCategory)) {
+// quietIfPodEvent makes the problem of a ready Node silent if the daemon's Pod has an Event about its cause: a vCenter
+// that cannot be read, or a category that reportCategories reports.
+func quietIfPodEvent(n *v1.Node, d *placement.Decision, p report.Problem, err error) report.Problem {
+	isCategoryReported := errors.Is(err, topology.ErrNoCategory) && slices.ContainsFunc(d.Placement.Conflicts, isAboutCategory)
+	if nodeinfo.IsReady(n) && (inventory.FirstUnreachable(err) != nil || isCategoryReported) {
 		return silent(p)
 	}
 	return p
@@ -142,29 +143,21 @@ func ownerOf(n *v1.Node, d *placement.Decision) verdict {
 }
 
 func powerOf(n *v1.Node, d *placement.Decision) verdict {
-	v := verdict{about: aboutPower, eventDelay: initializedEventDelay}
-	switch {
-	case d.VM == nil:
-	case d.VM.Power.IsOff() && !nodeinfo.IsReady(n):
-		state := "powered off"
-		if d.VM.Power == inventory.PowerSuspended {
-			state = "suspended"
-		}
-		v.state = wrong
-		v.problem = report.ProblemOf(topology.Errorf(inventory.ErrPoweredOff, "%s is %s: power it on", d.VM.Ref.Located(d.VM.InventoryPath), state))
-	default:
-		v.state = resolved
-	}
-	return v
+	return ofVM(d, aboutPower, d.CheckPower(n))
 }
 
 func addressOf(d *placement.Decision) verdict {
-	v := verdict{about: aboutAddress, eventDelay: initializedEventDelay}
+	return ofVM(d, aboutAddress, d.AddressErr)
+}
+
+// ofVM returns the verdict about a property of the VM. It is unknown without a VM.
+func ofVM(d *placement.Decision, about string, err error) verdict {
+	v := verdict{about: about, eventDelay: initializedEventDelay}
 	switch {
 	case d.VM == nil:
-	case d.AddressErr != nil:
+	case err != nil:
 		v.state = wrong
-		v.problem = report.ProblemOf(d.AddressErr)
+		v.problem = report.ProblemOf(err)
 	default:
 		v.state = resolved
 	}
@@ -249,7 +242,7 @@ func placeOf(n *v1.Node, d *placement.Decision, todo *plan.Plan) verdict {
 	case errors.Is(err, topology.ErrUnknown):
 		v.eventDelay = initializedEventDelay
 	}
-	v.problem = quietIfPodEvent(n, report.ProblemOf(err), err)
+	v.problem = quietIfPodEvent(n, d, report.ProblemOf(err), err)
 	return v
 }
 

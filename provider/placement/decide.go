@@ -151,6 +151,18 @@ func (d *Decision) fail(err error) *Decision {
 	return d
 }
 
+// CheckPower returns an inventory.ErrPoweredOff if the Node is not ready and its VM is off.
+func (d *Decision) CheckPower(node *v1.Node) error {
+	if d.VM == nil || !d.VM.Power.IsOff() || nodeinfo.IsReady(node) {
+		return nil
+	}
+	state := "powered off"
+	if d.VM.Power == inventory.PowerSuspended {
+		state = "suspended"
+	}
+	return topology.Errorf(inventory.ErrPoweredOff, "%s is %s: power it on", d.VM.Ref.Located(d.VM.InventoryPath), state)
+}
+
 // tooOld returns an error that contains maxAge and not the age, so that its text is stable.
 func tooOld(s inventory.State, maxAge time.Duration) error {
 	if s.Outdated {

@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"vzones/config"
+	"vzones/topology"
 	"vzones/vcenter/faults"
 )
 
@@ -132,14 +132,7 @@ func WithDeadline(ctx context.Context, timeout time.Duration, call func(context.
 	defer cancel()
 	err := call(bounded)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return timeoutError(timeout)
+		return topology.Errorf(context.DeadlineExceeded, "no answer within %v", timeout)
 	}
 	return err
 }
-
-// A timeoutError is a context.DeadlineExceeded with the time that was waited.
-type timeoutError time.Duration
-
-func (e timeoutError) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(e)) }
-
-func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }

@@ -167,6 +167,7 @@ func placementOf(w *world.World, l *world.Look) topology.Placement {
 }
 
 func statusOf(l *world.Look) (status, problem string) {
+	off, whyOff := l.OffProblem()
 	switch {
 	case l.Foreign && l.Err != nil:
 		return foreign, "no vCenter has its VM, and it is already initialized"
@@ -176,8 +177,8 @@ func statusOf(l *world.Look) (status, problem string) {
 		return l.Reason(), l.Text()
 	case l.Uninitialized:
 		return world.NotInitialized, "nothing is missing, but the daemon has not initialized it: check whether the daemon runs, and its log"
-	case l.Off:
-		return l.OffProblem()
+	case off != "":
+		return off, whyOff
 	case len(l.Differences) == 0:
 		return placed, ""
 	}

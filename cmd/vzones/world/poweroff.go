@@ -1,22 +1,19 @@
 package world
 
 import (
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
-	"vzones/vcenter/inventory"
 )
 
 // NotInitialized is the status of a Node that has everything but the daemon's initialization.
 const NotInitialized = "NotInitialized"
 
-// OffProblem returns the reason and the text of the problem of a Node that is not ready and whose VM is off.
+// OffProblem returns the reason and the text of the problem of an initialized Node that is not ready and whose VM is off.
 // Otherwise both are "".
 func (l *Look) OffProblem() (reason, text string) {
-	if !l.Off {
+	err := l.Place.CheckPower(l.Node)
+	if err == nil || nodeinfo.IsUninitialized(l.Node) {
 		return "", ""
 	}
-	text = "its VM is off"
-	if m := l.Place.VM; m != nil {
-		text = m.Ref.Located(m.InventoryPath) + " is off"
-	}
-	return report.OutcomeOfError(inventory.ErrPoweredOff).Event, text
+	return report.OutcomeOfError(err).Event, report.EventText(err)
 }
