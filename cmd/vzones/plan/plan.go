@@ -35,12 +35,14 @@ type watching struct {
 	daemonFlags    []string
 }
 
-func (w *watching) check(format cli.Format, configFile string, retags []string) error {
+func (w *watching) check(flags *world.Flags, format cli.Format, configFile string, retags []string) error {
 	switch {
 	case !w.isEnabled && (w.metricsAddress != "" || len(w.daemonFlags) > 0):
 		return errors.New("--metrics-address and --daemon-flag require --watch")
 	case !w.isEnabled:
 		return nil
+	case flags.Recording != "":
+		return errors.New("--watch needs a running cluster: remove --recording")
 	case configFile != "" || len(retags) > 0:
 		return errors.New("--watch shows the changes of the current configuration: use --config FILE instead of --with, and no --tag")
 	case format != cli.Table && format != cli.JSON:
@@ -88,7 +90,7 @@ The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be 
 			if err != nil {
 				return err
 			}
-			if err := watch.check(format, configFile, retags); err != nil {
+			if err := watch.check(flags, format, configFile, retags); err != nil {
 				return err
 			}
 			t.Started = true

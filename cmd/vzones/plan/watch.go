@@ -217,7 +217,9 @@ func (s *shadow) predict(ctx context.Context, n *shadowed) {
 	changes := s.changes(ctx, l)
 	for _, p := range slices.SortedFunc(maps.Keys(n.planned), property.compare) {
 		was := n.planned[p]
-		if _, remains := changes[p]; !remains && !s.hasResult(n.node, &was) {
+		// A change that the daemon does not make is over once it is no longer due. Its result is the Node's value.
+		isMade := was.Action != "" && s.hasResult(n.node, &was)
+		if _, remains := changes[p]; !remains && !isMade {
 			s.print(Entry{Event: withdrawn, Node: n.node.Name, VCenter: n.vcenter, Change: &was})
 		}
 	}
@@ -273,6 +275,9 @@ func (s *shadow) compare(ctx context.Context, n *shadowed) {
 		case isChanged:
 			o.Expected = c.Result
 			o.Why = cmp.Or(c.Undecided, c.By, c.Text)
+			if c.Action == "" {
+				o.Why = cmp.Or(c.Undecided, c.Text) // By decides a value that the daemon does not write.
+			}
 		case l.Err != nil:
 			o.Why = l.Text()
 		}

@@ -20,18 +20,27 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
 )
 
-// fakeView gives every joining Node zone a, unless err is set.
-type fakeView struct{ err, kept error }
+// fakeView gives every joining Node zone a, unless err is set. drift is the placement of an initialized Node with another
+// zone, whose label stays.
+type fakeView struct {
+	err, kept error
+	drift     string
+}
 
 func (v *fakeView) Look(n *v1.Node) *world.Look {
 	l := &world.Look{Node: n, Uninitialized: len(n.Spec.Taints) > 0, Err: v.err}
 	l.Place.Topology = &config.Topology{}
 	if errors.Is(v.err, topology.ErrAbsent) {
 		l.Identity = inventory.Identity{Recorded: topology.Ref{VCenter: "east", ID: "vm-1"}}
+	}
+	if zone := n.Labels[v1.LabelTopologyZone]; v.drift != "" && zone != "" && zone != v.drift {
+		l.Differences = []plan.Difference{{Label: topology.LabelZone, Have: zone, Want: v.drift, Source: "a tag"}}
+		l.Plan = &plan.Plan{}
 	}
 	if v.err == nil && l.Uninitialized {
 		l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: "a", Category: "zone", By: &topology.Object{Path: "/dc"}}}
@@ -105,6 +114,10 @@ func TestShadow(t *testing.T) {
 				"withdrawn label topology.kubernetes.io/zone a", "withdrawn providerID  vsphere://1",
 				"withdrawn taint node.cloudprovider.kubernetes.io/uninitialized ", "predicted problem  VMNotFound",
 			}},
+		},
+		"a label that stays": {
+			{event: world.NodeEvent{New: initializedNode("a")}, view: fakeView{drift: "b"}, want: []string{"predicted label topology.kubernetes.io/zone a"}},
+			{want: []string{"withdrawn label topology.kubernetes.io/zone a"}},
 		},
 		"deletion agrees": {
 			{event: world.NodeEvent{New: initializedNode("a")}},
