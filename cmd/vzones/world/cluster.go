@@ -120,9 +120,20 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	return fmt.Errorf("listing the Nodes: %w", err)
 }
 
-// Selected returns the Nodes that match --selector. Decisions always depend on all Nodes.
+// Selected returns the Nodes that match --selector, and warns on standard error if there are none. Decisions
+// always depend on all Nodes.
 func (w *World) Selected() []*v1.Node {
-	return slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
+	selected := slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
+	if len(selected) == 0 {
+		warnOfSelector(w.selector)
+	}
+	return selected
+}
+
+func warnOfSelector(s labels.Selector) {
+	if !s.Empty() {
+		fmt.Fprintf(os.Stderr, "Warning: no Node matches --selector %s\n", quote.Value(s.String()))
+	}
 }
 
 func fill(cache *framework.Cache, nodes []*v1.Node) {

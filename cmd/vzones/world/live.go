@@ -127,6 +127,9 @@ func (l *Live) Run(stop context.Context, changed func(context.Context, []NodeEve
 	if !cache.WaitForCacheSync(stop.Done(), l.cache.SharedInformer().HasSynced) {
 		return nil
 	}
+	if !slices.ContainsFunc(l.cache.All(), l.IsSelected) {
+		warnOfSelector(l.selector)
+	}
 	l.follow()
 	fleetChanged := l.fleet.Subscribe()
 	// The error is always the context's.
