@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,6 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"vzones/test/fixture"
 )
 
 var update = flag.Bool("update", false, "rewrite the reference and the scripts' expected output")
@@ -317,6 +321,18 @@ func TestFaults(t *testing.T) {
 		if _, err := os.Stat("s.yaml"); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: leaves the Secret behind: %v", c.args, err)
 		}
+	}
+}
+
+// A recording is binary, and is read only after the check.
+func TestRecordingIsNotWrittenToTerminal(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("terminals are made on Linux")
+	}
+	out, err := fixture.RunInTerminal(exec.CommandContext(t.Context(), "vzones", "record", "-o", "-", "-c", noFile), 80)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != failure || !strings.Contains(string(out), "standard output is a terminal") {
+		t.Errorf("vzones record -o - in a terminal printed %q and returned %v", out, err)
 	}
 }
 

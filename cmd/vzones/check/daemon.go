@@ -69,6 +69,8 @@ type daemonCheck struct {
 func readDaemon(ctx context.Context, w *world.World, version string) *daemonCheck {
 	c := &daemonCheck{daemon: w.Daemon, version: version, now: time.Now()}
 	switch {
+	case w.Recording != nil:
+		c.skipped = "not checked, because the configuration is from " + quote.Text(w.Source)
 	case w.Daemon == nil:
 		c.skipped = "not checked, because the configuration is a file"
 	case w.Daemon.IsIncumbent():

@@ -69,6 +69,9 @@ func (t *Tool) Write(data []byte) error {
 	return nil
 }
 
+// IsTerminal reports whether standard output is a terminal.
+func (t *Tool) IsTerminal() bool { return isTerminal(t.Stdout) }
+
 // Width returns the number of columns of the terminal, or 0 if standard output is not a terminal.
 func (t *Tool) Width() int {
 	f, ok := t.Stdout.(*os.File)

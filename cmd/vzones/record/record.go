@@ -5,11 +5,13 @@ package record
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -34,6 +36,9 @@ Names, addresses and UUIDs are replaced by others of the same shape, and equal o
 equal. Passwords, sessions, servers, user names and certificates are not recorded. Only the
 properties that --dry-run lists are recorded.`
 
+// stdout is the name of standard output.
+const stdout = "-"
+
 type options struct {
 	world     world.Flags
 	file      string
@@ -50,6 +55,7 @@ func Command(t *cli.Tool) *cobra.Command {
 		Short: "Record vCenters, Nodes and rules in a file, with names replaced",
 		Long:  long,
 		Example: `  vzones record --dry-run
+  vzones record -o - | tar -xzO
   vzones record -o recording.tar.gz
   vzones record -c vsphere.yaml -o recording.tar.gz
   vzones check --recording recording.tar.gz`,
@@ -58,15 +64,18 @@ func Command(t *cli.Tool) *cobra.Command {
 			if (o.file == "") != o.dryRun {
 				return errors.New("use either -o FILE or --dry-run")
 			}
+			if o.file == stdout && t.IsTerminal() {
+				return errors.New("standard output is a terminal: use -o FILE, or pipe it")
+			}
 			t.Started = true
 			return run(cmd.Context(), t, o)
 		},
 	}
 	flags := cmd.Flags()
 	o.world.Add(flags)
-	flags.StringVarP(&o.file, "output", "o", "", "the file to write, such as recording.tar.gz")
+	flags.StringVarP(&o.file, "output", "o", "", "the file to write, such as recording.tar.gz, or - for standard output")
 	flags.BoolVar(&o.keepNames, "keep-names", false, "do not replace names, addresses and UUIDs")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "read everything, but only print what the file would contain")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "read everything, but only print a summary of the file")
 	return cmd
 }
 
@@ -95,6 +104,9 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if err != nil {
 		return err
 	}
+	if o.file == stdout {
+		return t.Write(data)
+	}
 	if err := os.WriteFile(o.file, data, 0o600); err != nil {
 		return fmt.Errorf("writing the recording: %w", err)
 	}
@@ -105,6 +117,8 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 type file struct {
 	name string
 	data []byte
+	// summary is empty for a managed object.
+	summary string
 }
 
 // record reads all vCenters and returns the files of the recording.
@@ -144,9 +158,13 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 			if err != nil {
 				return nil, nil, fmt.Errorf("writing %s: %w", o.Obj, err)
 			}
-			files = append(files, file{fmt.Sprintf("%s/%05d-%s.xml", r.about.Directory, j, o.Obj.Encode()), data})
+			files = append(files, file{name: fmt.Sprintf("%s/%05d-%s.xml", r.about.Directory, j, o.Obj.Encode()), data: data})
 		}
-		files = append(files, yamlFile(r.about.Directory+"/"+world.RecordedTagsFile, r.tags))
+		numbers := map[string]int{"category": len(r.tags.Categories)}
+		for _, c := range r.tags.Categories {
+			numbers["tag"] += len(c.Tags)
+		}
+		files = append(files, yamlFile(r.about.Directory+"/"+world.RecordedTagsFile, counts(numbers), r.tags))
 	}
 	list := v1.NodeList{}
 	list.Kind = "NodeList"
@@ -155,16 +173,20 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 	for _, node := range w.Nodes {
 		list.Items = append(list.Items, n.node(node, further))
 	}
-	return about, append(files, yamlFile(world.RecordedNodesFile, list), yamlFile(world.RecordedConfigFile, n.config(w.Config)), yamlFile(world.RecordedAboutFile, about)), nil
+	return about, append(files,
+		yamlFile(world.RecordedNodesFile, cli.Count(len(list.Items), "Node"), list),
+		yamlFile(world.RecordedConfigFile, "the rules, without servers and credentials", n.config(w.Config)),
+		yamlFile(world.RecordedAboutFile, "versions, numbers of objects, times, errors", about),
+	), nil
 }
 
 // yamlFile panics if the value has no YAML form.
-func yamlFile(name string, value any) file {
+func yamlFile(name, summary string, value any) file {
 	data, err := yaml.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("writing %s: %v", name, err))
 	}
-	return file{name, data}
+	return file{name, data, summary}
 }
 
 func archive(files []file) ([]byte, error) {
@@ -185,17 +207,25 @@ func archive(files []file) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// contents describes the files and lists all properties.
+// contents summarizes the files, and lists all properties.
 func contents(about *world.RecordedAbout, files []file) []byte {
 	var b strings.Builder
 	size := 0
 	for _, f := range files {
 		size += len(f.data)
 	}
-	fmt.Fprintf(&b, "%s, %d bytes uncompressed.\n", cli.Count(len(files), "file"), size)
+	names := "replaced"
+	if !about.NamesReplaced {
+		names = "kept"
+	}
+	fmt.Fprintf(&b, "%s, %s uncompressed. Names, addresses and UUIDs are %s.\n\n", cli.Count(len(files), "file"), cli.Count(size, "byte"), names)
+	for i := range about.VCenters {
+		v := &about.VCenters[i]
+		fmt.Fprintf(&b, "%s/*.xml: %s\n", v.Directory, cmp.Or(counts(v.Objects), "not read"))
+	}
 	for _, f := range files {
-		if !strings.HasSuffix(f.name, ".xml") {
-			fmt.Fprintf(&b, "\n%s:\n%s", f.name, f.data)
+		if f.summary != "" {
+			fmt.Fprintf(&b, "%s: %s\n", f.name, f.summary)
 		}
 	}
 	b.WriteString("\nProperties of inventory objects:\n")
@@ -208,7 +238,15 @@ func contents(about *world.RecordedAbout, files []file) []byte {
 		if !about.NamesReplaced {
 			how = strings.ReplaceAll(how, "replaced", "kept")
 		}
-		fmt.Fprintf(&b, "  %s %s\n    %s: %s\n", kinds, p.path, how, p.why)
+		fmt.Fprintf(&b, "  %s %s: %s (%s)\n", kinds, p.path, how, p.why)
 	}
 	return []byte(b.String())
+}
+
+func counts(numbers map[string]int) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		list = append(list, fmt.Sprintf("%s %d", name, numbers[name]))
+	}
+	return strings.Join(list, ", ")
 }

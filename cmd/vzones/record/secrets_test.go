@@ -158,7 +158,7 @@ func TestNoSecretIsRecorded(t *testing.T) {
 		t.Errorf("only %d secrets are planted", len(p.secrets))
 	}
 	t.Logf("%d secrets are planted", len(p.secrets))
-	for _, f := range append(files, file{"--dry-run", contents(about, files)}) {
+	for _, f := range append(files, file{name: "--dry-run", data: contents(about, files)}) {
 		for _, secret := range p.in(f) {
 			t.Errorf("%s contains the secret %s", f.name, secret)
 		}

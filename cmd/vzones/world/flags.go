@@ -72,7 +72,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&f.Overrides, fs, flags)
 	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "the kubeconfig (default: the same as kubectl)")
 	fs.StringSliceVar(&f.Credentials, "credentials", nil, "with --config: manifests of Secrets to use instead of the cluster's Secrets")
-	fs.StringVar(&f.Recording, "recording", "", "read a file of vzones record instead of vCenters and a cluster")
+	fs.StringVar(&f.Recording, "recording", "", "read a file of vzones record, packed or unpacked, instead of vCenters and a cluster")
 	fs.DurationVar(&f.Timeout, "timeout", time.Minute, "the time limit for reading all vCenters")
 	fs.IntVarP(&f.Verbose, "verbose", "v", 0, fmt.Sprintf("print the daemon's log lines up to this verbosity, 1 to %d", maxVerbosity))
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/url"
 	"os"
@@ -54,6 +55,10 @@ func (w *World) startReplay(ctx context.Context, f *Flags) (*Flags, error) {
 	w.replay = &replay{dir: dir}
 	if err := w.replay.start(ctx, f.Recording); err != nil {
 		return f, fmt.Errorf("recording %s: %w", f.Recording, err)
+	}
+	w.Recording = &w.replay.about
+	if w.Recording.NamesReplaced {
+		fmt.Fprintf(os.Stderr, "%s contains replaced names and addresses: record with --keep-names to see your own\n", f.Recording)
 	}
 	recorded := *f
 	recorded.Config = w.replay.config
@@ -200,8 +205,18 @@ const (
 	maxRecordedBytes = 4 << 30
 )
 
-// unpack writes the files of an archive below a directory.
+var errNotRecorded = errors.New("not written by vzones record")
+
+// unpack writes the files of an archive, or of a directory with its files, below a directory.
 func unpack(path, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return copyFiles(path, root)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -209,13 +224,8 @@ func unpack(path, dir string) error {
 	defer f.Close()
 	zipped, err := gzip.NewReader(f)
 	if err != nil {
-		return fmt.Errorf("not written by vzones record: %w", err)
+		return fmt.Errorf("%w: %w", errNotRecorded, err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	archive := tar.NewReader(io.LimitReader(zipped, maxRecordedBytes))
 	for range maxRecordedFiles {
 		header, err := archive.Next()
@@ -223,7 +233,7 @@ func unpack(path, dir string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("not written by vzones record: %w", err)
+			return fmt.Errorf("%w: %w", errNotRecorded, err)
 		}
 		if header.Typeflag != tar.TypeReg {
 			continue
@@ -233,6 +243,24 @@ func unpack(path, dir string) error {
 		}
 	}
 	return errors.New("too many files")
+}
+
+func copyFiles(from string, to *os.Root) error {
+	files := os.DirFS(from)
+	if _, err := fs.Stat(files, RecordedAboutFile); err != nil {
+		return fmt.Errorf("%w: %w", errNotRecorded, err)
+	}
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		f, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return write(to, name, f)
+	})
 }
 
 func write(root *os.Root, name string, content io.Reader) error {

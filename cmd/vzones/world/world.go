@@ -35,8 +35,10 @@ import (
 type World struct {
 	Source string
 	Config *config.Config
-	// Daemon is nil if the configuration is a file.
+	// Daemon is nil if the configuration is a file or a recording.
 	Daemon *Daemon
+	// Recording is nil without --recording.
+	Recording *RecordedAbout
 	// Client and RESTConfig are nil without a cluster.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
@@ -121,8 +123,13 @@ func Open(ctx context.Context, f *Flags) (opened *World, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.replay != nil {
+	if w.Recording != nil {
 		w.Source = f.Recording
+		for i := range w.Config.Warnings {
+			// The file is temporary.
+			w.Config.Warnings[i].File = f.Recording
+			w.Config.Warnings[i].Line = 0
+		}
 	}
 	if f.OnConfig != nil {
 		f.OnConfig(w.Config)
