@@ -21,10 +21,9 @@ func Command(t *cli.Tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NODE|UUID|FINDING|REASON",
 		Short: "Explain a Node, a VM, a finding of check, or an Event",
-		Long: `Explain a Node: its VM, and the objects above the VM up to the root folder. For each label,
-explain shows which tag decided it, and why other tags did not. For each address, it shows
-why the address was chosen or not. It also shows the conditions under which vzones deletes
-the Node.
+		Long: `Explain a Node: its VM, and the objects above the VM up to the root folder; which tag
+decided each label, and why other tags did not; why each address was chosen or not; and the
+conditions under which vzones deletes the Node.
 
 For the UUID of a VM without a Node, explain shows what a new Node on the VM would get.
 A finding by its ID, such as VZ105, the reason of an Event, an outcome in metrics, and an

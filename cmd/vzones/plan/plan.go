@@ -63,8 +63,8 @@ func Command(t *cli.Tool) *cobra.Command {
 		Short: "Show what the daemon would write to each Node, now or after a change",
 		Long: `Show what the daemon would write to each Node (labels, addresses and taints), and which
 Nodes it would delete. plan writes nothing and needs no daemon: run it before vzones
-replaces the vSphere CPI. --with shows the effect of another configuration, and
---tag the effect of another tag. They can be combined.
+replaces the vSphere CPI. --with and --tag show the effect of another configuration,
+other tags, or both.
 
 OBJECT is the inventory path of an object above a Node's VM, such as
 /dc1/host/cluster-1. / is the root folder. If several vCenters have the path, use
@@ -72,13 +72,14 @@ VCENTER:OBJECT. The tag replaces the object's tags of the category. Without NAME
 object has no tag of the category.
 
 --watch runs beside another cloud controller manager until it is interrupted. It prints
-each change that the daemon would make, and compares each change that the other one
-makes: agrees, differs with the reason, or undecided. The last line counts them.
+each change that the daemon would make, and compares each change that the other one or a
+person makes: agrees, differs with the reason, or undecided. The last line counts them.
 
 NOW is the Node's current value, THEN is the value of its placement after the change, and
 DAEMON is the daemon's action. Annotations and the condition of vzones are not listed.
 
-The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be read.`,
+The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be read.
+With --watch, it is 1 only if a change differed.`,
 		Example: `  vzones plan -c vsphere.yaml
   vzones plan --tag /dc1/host/c1=zone:b
   vzones plan --with new.yaml -l topology.kubernetes.io/zone=a

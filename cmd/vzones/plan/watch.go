@@ -25,10 +25,14 @@ import (
 // change of another program waits for a decision to compare with. Tags above a joining Node are read repeatedly.
 const patience = 30 * time.Second
 
-// Kinds of changes besides those of a Plan.
+// settle is how long a problem lasts before it is a decision. The VM of a joining Node may not be read yet.
+const settle = 3 * time.Second
+
+// Kinds of changes besides those of a Plan. kindUninitialized is the problem of an uninitialized Node.
 const (
-	kindProviderID = "providerID"
-	kindNode       = "node"
+	kindProviderID    = "providerID"
+	kindNode          = "node"
+	kindUninitialized = "uninitialized"
 )
 
 // Values of the kind kindNode.
@@ -72,8 +76,9 @@ type shadowed struct {
 	node    *v1.Node
 	vcenter string
 	planned map[property]Change
-	// unknownSince is the time since which decisions about the Node are unknown, or zero.
-	unknownSince time.Time
+	// errorSince is the time since which the Node has a problem, or its decisions are unknown; zero if neither.
+	errorSince time.Time
+	isUnknown  bool
 	// observed are changes of other programs that are not compared yet. before is the Node before them, at since.
 	observed []Observed
 	before   *v1.Node
@@ -164,11 +169,22 @@ func byType(addresses string) string {
 func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change {
 	byProperty := map[property]Change{}
 	for _, c := range pendingChanges(l, s.cfg).Changes {
-		if c.Kind == "addresses" {
+		switch {
+		case c.Kind == "addresses":
+			c.Now = byType(c.Now)
 			c.Result = byType(c.Result)
-		}
-		if c.Action == "delete" {
+			c.Then = c.Result
+			// The framework writes them in a request of its own after it has initialized the Node.
+			c.Action = "write"
+			c.Text = "the daemon writes them"
+			if c.Now == c.Result {
+				continue
+			}
+		case c.Kind == "problem" && l.Uninitialized:
+			c.Kind = kindUninitialized
+		case c.Action == "delete":
 			c.Action = ""
+			c.Text = "vzones searches for its VM"
 			byProperty[property{kindNode, ""}] = s.deletion(ctx, l.Node)
 		}
 		byProperty[property{c.Kind, c.Label}] = c
@@ -198,14 +214,16 @@ func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change
 }
 
 func (s *shadow) deletion(ctx context.Context, n *v1.Node) Change {
-	c := Change{Kind: kindNode, Now: present, Then: deleted, Result: deleted, Action: "delete", Text: "deletes the Node: every vCenter was searched, and none has its VM"}
+	c := Change{Kind: kindNode, Now: present, Then: deleted, Result: deleted, Action: "delete", Text: "would delete the Node: every vCenter was searched, and none has its VM"}
 	if err := s.view.WhyKept(ctx, n); err != nil {
 		c.Result = present
 		c.Action = ""
-		c.Text = "keeps the Node for now: " + quote.Line(err.Error())
+		c.Text = keepsFor(err)
 	}
 	return c
 }
+
+func keepsFor(err error) string { return "would keep the Node for now: " + quote.Line(err.Error()) }
 
 // predict prints the changes that the daemon would now make to a Node, unless they are printed already.
 func (s *shadow) predict(ctx context.Context, n *shadowed) {
@@ -231,15 +249,22 @@ func (s *shadow) predict(ctx context.Context, n *shadowed) {
 	n.planned = changes
 }
 
-// isUndecided reports whether the last decision about the Node remains valid, because the new one is unknown.
+// isUndecided reports whether the last decision about the Node remains valid, because the new one is unknown or may be
+// due to a problem that passes.
 func (n *shadowed) isUndecided(l *world.Look) bool {
-	switch {
-	case !errors.Is(l.Err, topology.ErrUnknown):
-		n.unknownSince = time.Time{}
-	case n.unknownSince.IsZero():
-		n.unknownSince = time.Now()
+	if l.Err == nil {
+		n.errorSince = time.Time{}
+		return false
 	}
-	return !n.unknownSince.IsZero() && time.Since(n.unknownSince) < patience
+	isUnknown := errors.Is(l.Err, topology.ErrUnknown)
+	if n.errorSince.IsZero() || n.isUnknown != isUnknown {
+		n.errorSince = time.Now()
+		n.isUnknown = isUnknown
+	}
+	if isUnknown {
+		return time.Since(n.errorSince) < patience
+	}
+	return time.Since(n.errorSince) < settle
 }
 
 // hasResult reports whether a Node has the result of a change.
@@ -298,7 +323,7 @@ func (s *shadow) compare(ctx context.Context, n *shadowed) {
 // observeDeletion compares a deletion by another program with the daemon's decision. The other program may have been
 // faster than the daemon's search.
 func (s *shadow) observeDeletion(ctx context.Context, n *shadowed) {
-	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: present, Verdict: verdictDiffers, Why: "vzones leaves it as it is"}
+	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: present, Verdict: verdictDiffers, Why: "would keep the Node"}
 	c, isPlanned := n.planned[property{kindNode, ""}]
 	if !isPlanned || c.Result != deleted {
 		l := s.view.Look(n.node)
@@ -306,7 +331,7 @@ func (s *shadow) observeDeletion(ctx context.Context, n *shadowed) {
 			if err := s.view.ConfirmAbsent(ctx, l); err == nil {
 				c.Result = deleted
 			} else {
-				c.Text = "keeps the Node for now: " + quote.Line(err.Error())
+				c.Text = keepsFor(err)
 			}
 		}
 	}
@@ -325,9 +350,9 @@ func (s *shadow) conclude(n *shadowed, o Observed) {
 	s.print(Entry{Event: observed, Node: n.node.Name, VCenter: n.vcenter, Observed: &o})
 }
 
-// summary counts what was compared, and what the daemon would change now.
+// summary counts what was compared, and what the daemon would change now or leave as it is.
 func (s *shadow) summary() *Summary {
-	out := &Summary{Nodes: len(s.nodes), Pending: map[string]int{}, Observed: map[string]int{verdictAgrees: 0, verdictDiffers: 0, verdictUndecided: 0}}
+	out := &Summary{Nodes: len(s.nodes), Pending: map[string]int{}, Unwritten: map[string]int{}, Observed: map[string]int{verdictAgrees: 0, verdictDiffers: 0, verdictUndecided: 0}}
 	for key, count := range s.verdicts {
 		out.Observed[key.verdict] += count
 	}
@@ -335,6 +360,8 @@ func (s *shadow) summary() *Summary {
 		for _, c := range n.planned {
 			if c.Action != "" {
 				out.Pending[c.Kind]++
+			} else {
+				out.Unwritten[c.Kind]++
 			}
 		}
 	}

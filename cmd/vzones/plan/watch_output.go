@@ -64,46 +64,103 @@ func (o *Observed) property() property { return property{o.Kind, o.Label} }
 // Summary is the result of plan --watch.
 type Summary struct {
 	Nodes int `json:"nodes"`
-	// Observed counts the changes of other programs by verdict, and Pending the changes that the daemon would
-	// make now by kind.
-	Observed map[string]int `json:"observed"`
-	Pending  map[string]int `json:"pending"`
+	// Observed counts the changes of other programs by verdict, Pending the changes that the daemon would make now by
+	// kind, and Unwritten the differences and problems that would stay.
+	Observed  map[string]int `json:"observed"`
+	Pending   map[string]int `json:"pending"`
+	Unwritten map[string]int `json:"unwritten"`
 }
 
 // line returns an entry as a line of text.
 func (e *Entry) line() string {
 	at := e.Time.Format(time.TimeOnly) + " "
-	what := func(kind, label string) string { return cmp.Or(world.Short(label), kind) }
 	switch {
 	case e.Summary != nil:
-		o := e.Summary.Observed
-		pending := 0
-		for _, count := range e.Summary.Pending {
-			pending += count
-		}
-		return fmt.Sprintf("%s%s. Changes of other programs: %d agree, %d differ, %d undecided. The daemon would make %s now.",
-			at, cli.Count(e.Summary.Nodes, "Node"), o[verdictAgrees], o[verdictDiffers], o[verdictUndecided], cli.Count(pending, "change"))
+		return at + e.Summary.line()
 	case e.Observed != nil:
-		o := e.Observed
-		text := fmt.Sprintf("%s%s: other wrote %s: %s → %s: %s", at, quote.Plain(e.Node), what(o.Kind, o.Label), cell(o.From), cell(o.To), o.Verdict)
+		return at + quote.Plain(e.Node) + ": " + e.Observed.line()
+	case e.Event == withdrawn:
+		return at + quote.Plain(e.Node) + ": " + e.Change.withdrawnLine()
+	}
+	return at + quote.Plain(e.Node) + ": " + e.Change.line()
+}
+
+func (s *Summary) line() string {
+	pending := 0
+	for _, count := range s.Pending {
+		pending += count
+	}
+	text := fmt.Sprintf("%s. Changes of other programs: %d agree, %d differ, %d undecided. The daemon would make %s now.",
+		cli.Count(s.Nodes, "Node"), s.Observed[verdictAgrees], s.Observed[verdictDiffers], s.Observed[verdictUndecided], cli.Count(pending, "change"))
+	var stays []string
+	add := func(count int, noun, one, several string) {
+		switch {
+		case count == 1:
+			stays = append(stays, cli.Count(count, noun)+" "+one)
+		case count > 1:
+			stays = append(stays, cli.Count(count, noun)+" "+several)
+		}
+	}
+	add(s.Unwritten["label"]+s.Unwritten["instanceType"], "label", "stays different", "stay different")
+	add(s.Unwritten[kindUninitialized], "Node", "stays uninitialized", "stay uninitialized")
+	add(s.Unwritten["problem"], "initialized Node", "has a problem", "have a problem")
+	if len(stays) > 0 {
+		text += " " + strings.Join(stays, ", ") + "."
+	}
+	return text
+}
+
+func (o *Observed) line() string {
+	if o.Kind == kindNode {
+		text := "other deleted the Node: " + o.Verdict
 		if o.Verdict != verdictAgrees {
-			text += fmt.Sprintf(": vzones has %s: %s", cell(o.Expected), o.Why)
+			text += ": vzones " + o.Why
 		}
 		return text
 	}
-	c := e.Change
-	verb := "would write"
-	switch {
-	case e.Event == withdrawn:
-		verb = "would no longer write"
-	case c.Action == "":
-		verb = "would not write"
+	text := fmt.Sprintf("other wrote %s: %s → %s: %s", what(o.Kind, o.Label), cell(o.From), cell(o.To), o.Verdict)
+	if o.Verdict != verdictAgrees {
+		text += fmt.Sprintf(": vzones has %s: %s", cell(o.Expected), o.Why)
 	}
-	text := fmt.Sprintf("%s%s: vzones %s %s: %s → %s: %s", at, quote.Plain(e.Node), verb, what(c.Kind, c.Label), cell(c.Now), cell(cmp.Or(c.Then, c.Result)), c.Text)
+	return text
+}
+
+func what(kind, label string) string { return cmp.Or(world.Short(label), kind) }
+
+// line returns the prediction of a change.
+func (c *Change) line() string {
+	switch {
+	case c.Kind == kindUninitialized:
+		return fmt.Sprintf("would stay uninitialized: %s: %s", c.Then, c.By)
+	case c.Kind == "problem":
+		return fmt.Sprintf("%s: %s: %s", c.Text, c.Then, c.By)
+	case c.Kind == kindNode:
+		return "vzones " + c.Text
+	case c.Action == "" && c.Undecided != "":
+		return fmt.Sprintf("%s is %s, undecided (%s): %s", what(c.Kind, c.Label), cell(c.Now), c.Undecided, c.Text)
+	case c.Action == "":
+		return fmt.Sprintf("%s is %s, expected %s (%s): %s", what(c.Kind, c.Label), cell(c.Now), cell(c.Then), c.By, c.Text)
+	}
+	text := fmt.Sprintf("vzones would write %s: %s → %s: %s", what(c.Kind, c.Label), cell(c.Now), cell(cmp.Or(c.Then, c.Result)), c.Text)
 	if by := cmp.Or(c.Undecided, c.By); by != "" {
 		text += ", according to " + by
 	}
 	return text
+}
+
+// withdrawnLine returns the end of a prediction.
+func (c *Change) withdrawnLine() string {
+	switch {
+	case c.Kind == kindUninitialized:
+		return "would no longer stay uninitialized"
+	case c.Kind == "problem":
+		return "no longer has the problem " + c.Then
+	case c.Kind == kindNode:
+		return "vzones would keep the Node"
+	case c.Action == "":
+		return what(c.Kind, c.Label) + " is no longer known to differ"
+	}
+	return fmt.Sprintf("vzones would no longer write %s: %s → %s", what(c.Kind, c.Label), cell(c.Now), cell(cmp.Or(c.Then, c.Result)))
 }
 
 // writeEntry prints an entry as a line.
@@ -130,9 +187,12 @@ func (m *shadowMetrics) set(s *shadow) {
 	now := s.summary()
 	b.WriteString("# HELP vsphere_ccm_shadow_nodes Nodes that are compared.\n# TYPE vsphere_ccm_shadow_nodes gauge\n")
 	fmt.Fprintf(&b, "vsphere_ccm_shadow_nodes %d\n", now.Nodes)
-	b.WriteString("# HELP vsphere_ccm_shadow_pending_changes Changes that vzones would make now.\n# TYPE vsphere_ccm_shadow_pending_changes gauge\n")
+	b.WriteString("# HELP vsphere_ccm_shadow_pending_changes Changes that vzones would write now, and differences and problems that would stay.\n# TYPE vsphere_ccm_shadow_pending_changes gauge\n")
 	for _, kind := range kinds {
-		fmt.Fprintf(&b, "vsphere_ccm_shadow_pending_changes{kind=%q} %d\n", kind, now.Pending[kind])
+		fmt.Fprintf(&b, "vsphere_ccm_shadow_pending_changes{kind=%q,written=\"true\"} %d\n", kind, now.Pending[kind])
+	}
+	for _, kind := range unwrittenKinds {
+		fmt.Fprintf(&b, "vsphere_ccm_shadow_pending_changes{kind=%q,written=\"false\"} %d\n", kind, now.Unwritten[kind])
 	}
 	b.WriteString("# HELP vsphere_ccm_shadow_observed_changes_total Changes of other programs by verdict.\n# TYPE vsphere_ccm_shadow_observed_changes_total counter\n")
 	for _, kind := range kinds {
@@ -147,6 +207,9 @@ func (m *shadowMetrics) set(s *shadow) {
 
 // kinds are the kinds of changes that a cloud controller manager makes.
 var kinds = []string{"addresses", "instanceType", "label", kindNode, kindProviderID, "taint"}
+
+// unwrittenKinds are the kinds of differences and problems that the daemon leaves as they are.
+var unwrittenKinds = []string{"instanceType", "label", kindNode, "problem", kindUninitialized}
 
 func (m *shadowMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/metrics" {

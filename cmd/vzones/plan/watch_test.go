@@ -26,11 +26,15 @@ import (
 )
 
 // fakeView gives every joining Node zone a, unless err is set. drift is the placement of an initialized Node with another
-// zone, whose label stays.
+// zone, whose label stays. With hasAddresses, each Node gets vmAddresses.
 type fakeView struct {
-	err, kept error
-	drift     string
+	err, kept    error
+	drift        string
+	hasAddresses bool
 }
+
+// vmAddresses are in another order than the API server's.
+var vmAddresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeExternalIP, Address: "10.0.0.1"}}
 
 func (v *fakeView) Look(n *v1.Node) *world.Look {
 	l := &world.Look{Node: n, Uninitialized: len(n.Spec.Taints) > 0, Err: v.err}
@@ -40,11 +44,16 @@ func (v *fakeView) Look(n *v1.Node) *world.Look {
 	}
 	if zone := n.Labels[v1.LabelTopologyZone]; v.drift != "" && zone != "" && zone != v.drift {
 		l.Differences = []plan.Difference{{Label: topology.LabelZone, Have: zone, Want: v.drift, Source: "a tag"}}
+		l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: v.drift, Category: "zone", By: &topology.Object{Path: "/dc"}}}
 		l.Plan = &plan.Plan{}
 	}
 	if v.err == nil && l.Uninitialized {
 		l.Place.Placement.Decisions = []topology.Decision{{Label: topology.LabelZone, Value: "a", Category: "zone", By: &topology.Object{Path: "/dc"}}}
 		l.Place.Metadata = &cloudprovider.InstanceMetadata{ProviderID: "vsphere://1"}
+	}
+	if v.hasAddresses && len(n.Status.Addresses) == 0 {
+		l.Place.Addresses.Addresses = vmAddresses
+		l.Place.AddressesChange = true
 	}
 	return l
 }
@@ -72,6 +81,10 @@ func initializedNode(zone string) *v1.Node {
 	return n
 }
 
+func zoneConfig() *config.Config {
+	return &config.Config{Topology: config.Topology{Policy: topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone"}}}}}
+}
+
 func TestShadow(t *testing.T) {
 	unknown := topology.Errorf(topology.ErrUnknown, "not read")
 	joins := world.NodeEvent{New: joiningNode()}
@@ -85,6 +98,9 @@ func TestShadow(t *testing.T) {
 	agreement := []string{
 		"agrees taint node.cloudprovider.kubernetes.io/uninitialized ", "agrees providerID  vsphere://1", "agrees label topology.kubernetes.io/zone a",
 	}
+	const sorted = "ExternalIP 10.0.0.1, InternalIP 10.0.0.1"
+	withAddresses := initializedNode("a")
+	withAddresses.Status.Addresses = vmAddresses
 	type step struct {
 		event world.NodeEvent
 		view  fakeView
@@ -107,12 +123,30 @@ func TestShadow(t *testing.T) {
 				"predicted problem  VCenterDataUnavailable",
 			}},
 		},
+		"a problem passes": {
+			{event: joins, view: fakeView{err: topology.ErrAbsent}},
+			{after: settle / 2, view: fakeView{err: topology.ErrAbsent}},
+			{after: settle / 4, want: prediction},
+			{view: fakeView{err: topology.ErrAbsent}},
+			{after: settle / 4},
+		},
+		"a problem stays": {
+			{event: joins, view: fakeView{err: topology.ErrAbsent}},
+			{after: settle, view: fakeView{err: topology.ErrAbsent}, want: []string{"predicted uninitialized  VMNotFound"}},
+			{want: append([]string{"withdrawn uninitialized  VMNotFound"}, prediction...)},
+		},
+		"addresses are written last": {
+			{event: joins, view: fakeView{hasAddresses: true}, want: append([]string{"predicted addresses  " + sorted}, prediction...)},
+			{event: initializes("a"), view: fakeView{hasAddresses: true}, want: agreement},
+			{event: world.NodeEvent{Old: initializedNode("a"), New: withAddresses}, view: fakeView{hasAddresses: true}, want: []string{"agrees addresses  " + sorted}},
+		},
 		"unknown for a moment": {{event: joins, want: prediction}, {after: time.Second, view: fakeView{err: unknown}}, {after: time.Second}},
 		"withdrawn": {
 			{event: joins, want: prediction},
-			{view: fakeView{err: topology.ErrAbsent}, want: []string{
+			{view: fakeView{err: topology.ErrAbsent}},
+			{after: settle, view: fakeView{err: topology.ErrAbsent}, want: []string{
 				"withdrawn label topology.kubernetes.io/zone a", "withdrawn providerID  vsphere://1",
-				"withdrawn taint node.cloudprovider.kubernetes.io/uninitialized ", "predicted problem  VMNotFound",
+				"withdrawn taint node.cloudprovider.kubernetes.io/uninitialized ", "predicted uninitialized  VMNotFound",
 			}},
 		},
 		"a label that stays": {
@@ -121,7 +155,8 @@ func TestShadow(t *testing.T) {
 		},
 		"deletion agrees": {
 			{event: world.NodeEvent{New: initializedNode("a")}},
-			{view: fakeView{err: topology.ErrAbsent}, want: []string{"predicted node  deleted", "predicted problem  VMNotFound"}},
+			{view: fakeView{err: topology.ErrAbsent}},
+			{after: settle, view: fakeView{err: topology.ErrAbsent}, want: []string{"predicted node  deleted", "predicted problem  VMNotFound"}},
 			{event: deletes, want: []string{"agrees node  deleted"}},
 		},
 		"deletion before a search": {
@@ -130,7 +165,8 @@ func TestShadow(t *testing.T) {
 		},
 		"deletion differs": {
 			{event: world.NodeEvent{New: initializedNode("a")}},
-			{view: fakeView{err: topology.ErrAbsent, kept: errors.New("outside")}, want: []string{"predicted node  present", "predicted problem  VMNotFound"}},
+			{view: fakeView{err: topology.ErrAbsent}},
+			{after: settle, view: fakeView{err: topology.ErrAbsent, kept: errors.New("outside")}, want: []string{"predicted node  present", "predicted problem  VMNotFound"}},
 			{event: deletes, view: fakeView{err: topology.ErrAbsent, kept: errors.New("outside")}, want: []string{"differs node  present"}},
 		},
 		"deletion of an existing VM": {
@@ -141,8 +177,7 @@ func TestShadow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []string
 				v := &fakeView{}
-				cfg := &config.Config{Topology: config.Topology{Policy: topology.Policy{Rules: topology.Rules{{Label: topology.LabelZone, Category: "zone"}}}}}
-				s := newShadow(v, cfg, func(e Entry) {
+				s := newShadow(v, zoneConfig(), func(e Entry) {
 					if e.Observed != nil {
 						got = append(got, fmt.Sprintf("%s %s %s %s", e.Observed.Verdict, e.Observed.Kind, e.Observed.Label, e.Observed.Expected))
 						return
@@ -165,6 +200,31 @@ func TestShadow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The summary and the metrics count what the daemon leaves as it is.
+func TestUnwritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShadow(&fakeView{err: topology.ErrMissing, drift: "b"}, zoneConfig(), func(Entry) {})
+		joins := joiningNode()
+		joins.Name = "node-2"
+		s.update(t.Context(), []world.NodeEvent{{New: initializedNode("a")}, {New: joins}})
+		time.Sleep(settle)
+		s.update(t.Context(), nil)
+		now := s.summary()
+		want := map[string]int{"label": 1, "problem": 1, "uninitialized": 1}
+		if diff := cmp.Diff(want, now.Unwritten); diff != "" || len(now.Pending) > 0 {
+			t.Errorf("pending: %v, unwritten (-want +got):\n%s", now.Pending, diff)
+		}
+		var m shadowMetrics
+		m.set(s)
+		for kind, count := range want {
+			line := fmt.Sprintf("vsphere_ccm_shadow_pending_changes{kind=%q,written=\"false\"} %d\n", kind, count)
+			if !strings.Contains(string(m.text), line) {
+				t.Errorf("got the metrics\n%s\nwithout %s", m.text, line)
+			}
+		}
+	})
 }
 
 func TestShadowMetrics(t *testing.T) {
@@ -197,7 +257,7 @@ func TestShadowMetrics(t *testing.T) {
 	}
 	for _, want := range []string{
 		"vsphere_ccm_shadow_nodes 2\n",
-		`vsphere_ccm_shadow_pending_changes{kind="providerID"} 1`,
+		`vsphere_ccm_shadow_pending_changes{kind="providerID",written="true"} 1`,
 		`vsphere_ccm_shadow_observed_changes_total{kind="providerID",verdict="agrees"} 1`,
 		`vsphere_ccm_shadow_observed_changes_total{kind="taint",verdict="differs"} 0`,
 	} {
