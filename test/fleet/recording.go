@@ -12,37 +12,9 @@ import (
 	"github.com/vmware/govmomi/simulator/vpx"
 	"github.com/vmware/govmomi/vim25/types"
 	"gopkg.in/yaml.v3"
+
+	"vzones/cmd/vzones/recording"
 )
-
-// RecordedTags are the tags of a recording, in the file tags.yaml beside its XML files:
-//
-//	categories:
-//	- name: k8s-zone
-//	  cardinality: SINGLE                # or MULTIPLE
-//	  types: [ClusterComputeResource]    # objects that may have its tags; default: all
-//	  tags:
-//	  - name: zone-a
-//	    objects: [ClusterComputeResource:domain-c8]
-type RecordedTags struct {
-	Categories []RecordedCategory `yaml:"categories"`
-}
-
-// RecordedCategory is a tag category with its tags.
-type RecordedCategory struct {
-	Name        string        `yaml:"name"`
-	Cardinality string        `yaml:"cardinality"`
-	Types       Names         `yaml:"types,omitempty"`
-	Tags        []RecordedTag `yaml:"tags"`
-}
-
-// RecordedTag is a tag with its objects, each as TYPE:ID.
-type RecordedTag struct {
-	Name    string   `yaml:"name"`
-	Objects []string `yaml:"objects"`
-}
-
-// tagsFile is the name of the file with the tags of a recording.
-const tagsFile = "tags.yaml"
 
 // loadRecording returns a simulator with the objects of a folder that govc object.save wrote.
 func loadRecording(dir string) (*simulator.Context, *simulator.ServiceInstance, error) {
@@ -66,24 +38,24 @@ func loadRecording(dir string) (*simulator.Context, *simulator.ServiceInstance, 
 
 // tagRecording attaches the tags of a recording, none if it has no file with tags.
 func (v *VCenter) tagRecording(dir string) error {
-	content, err := os.ReadFile(filepath.Join(dir, tagsFile))
+	content, err := os.ReadFile(filepath.Join(dir, recording.TagsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var tags RecordedTags
+	var tags recording.Tags
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&tags); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, tagsFile), err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, recording.TagsFile), err)
 	}
 	return v.TagRecorded(tags)
 }
 
 // TagRecorded creates categories and tags, and attaches the tags.
-func (v *VCenter) TagRecorded(tags RecordedTags) error {
+func (v *VCenter) TagRecorded(tags recording.Tags) error {
 	for _, c := range tags.Categories {
 		if err := v.category(CategorySpec{Name: c.Name, Single: c.Cardinality == "SINGLE", Types: c.Types}); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"vzones/test/fleet"
+	format "vzones/cmd/vzones/recording"
 )
 
 // A vm is a VM of a recording, with what its Node should get.
@@ -108,7 +108,7 @@ func (r *recording) placementOf(o object, ref, region, zone string) (regionName,
 }
 
 func (r *recording) hasCategory(name string) bool {
-	return slices.ContainsFunc(r.tags.Categories, func(c fleet.RecordedCategory) bool { return c.Name == name })
+	return slices.ContainsFunc(r.tags.Categories, func(c format.Category) bool { return c.Name == name })
 }
 
 var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)

@@ -15,7 +15,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"vzones/test/fleet"
+	format "vzones/cmd/vzones/recording"
 )
 
 // A recording is a vCenter in a folder, read with encoding/xml only: it is the oracle for everything that
@@ -26,7 +26,7 @@ type recording struct {
 	// objects are by reference, as TYPE:ID; order contains their references in the order of the files.
 	objects map[string]object
 	order   []string
-	tags    fleet.RecordedTags
+	tags    format.Tags
 	// hasOwnTags means that the folder has a file with tags, which the fleet attaches.
 	hasOwnTags bool
 	// hasUnreadable means that a VM has no UUID: its configuration could not be read.
@@ -160,12 +160,12 @@ func readRecording(name, dir, region, zone string) (*recording, error) {
 	return r, yaml.Unmarshal(content, &r.tags)
 }
 
-func (r *recording) defaultTags(region, zone string) fleet.RecordedTags {
-	regions := fleet.RecordedCategory{Name: region, Cardinality: "SINGLE"}
-	zones := fleet.RecordedCategory{Name: zone, Cardinality: "SINGLE"}
+func (r *recording) defaultTags(region, zone string) format.Tags {
+	regions := format.Category{Name: region, Cardinality: "SINGLE"}
+	zones := format.Category{Name: zone, Cardinality: "SINGLE"}
 	for _, ref := range r.order {
 		kind, id, _ := strings.Cut(ref, ":")
-		tag := fleet.RecordedTag{Name: r.name + "-" + id, Objects: []string{ref}}
+		tag := format.Tag{Name: r.name + "-" + id, Objects: []string{ref}}
 		switch kind {
 		case "Datacenter":
 			regions.Tags = append(regions.Tags, tag)
@@ -173,7 +173,7 @@ func (r *recording) defaultTags(region, zone string) fleet.RecordedTags {
 			zones.Tags = append(zones.Tags, tag)
 		}
 	}
-	return fleet.RecordedTags{Categories: []fleet.RecordedCategory{regions, zones}}
+	return format.Tags{Categories: []format.Category{regions, zones}}
 }
 
 // tagsOn returns the names of an object's tags of a category.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"vzones/cmd/vzones/cli"
+	"vzones/cmd/vzones/recording"
 	"vzones/cmd/vzones/world"
 	"vzones/vcenter/inventory"
 	"vzones/vcenter/session"
@@ -122,7 +123,7 @@ type file struct {
 }
 
 // record reads all vCenters and returns the files of the recording.
-func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedAbout, []file, error) {
+func record(ctx context.Context, flags *world.Flags, n *names) (*recording.About, []file, error) {
 	w, err := world.Open(ctx, flags)
 	if err != nil {
 		return nil, nil, err
@@ -148,7 +149,7 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 	}
 	// YAML sorts the entries of the configuration, too.
 	slices.SortFunc(readings, func(a, b *reading) int { return strings.Compare(a.about.Name, b.about.Name) })
-	about := &world.RecordedAbout{Tool: version.Get().GitVersion, NamesReplaced: n != nil}
+	about := &recording.About{Tool: version.Get().GitVersion, NamesReplaced: n != nil}
 	var files []file
 	for i, r := range readings {
 		r.about.Directory = fmt.Sprintf("vcenter-%d", i+1)
@@ -164,7 +165,7 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 		for _, c := range r.tags.Categories {
 			numbers["tag"] += len(c.Tags)
 		}
-		files = append(files, yamlFile(r.about.Directory+"/"+world.RecordedTagsFile, counts(numbers), r.tags))
+		files = append(files, yamlFile(r.about.Directory+"/"+recording.TagsFile, counts(numbers), r.tags))
 	}
 	list := v1.NodeList{}
 	list.Kind = "NodeList"
@@ -174,9 +175,9 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*world.RecordedA
 		list.Items = append(list.Items, n.node(node, further))
 	}
 	return about, append(files,
-		yamlFile(world.RecordedNodesFile, cli.Count(len(list.Items), "Node"), list),
-		yamlFile(world.RecordedConfigFile, "the rules, without servers and credentials", n.config(w.Config)),
-		yamlFile(world.RecordedAboutFile, "versions, numbers of objects, times, errors", about),
+		yamlFile(recording.NodesFile, cli.Count(len(list.Items), "Node"), list),
+		yamlFile(recording.ConfigFile, "the rules, without servers and credentials", n.config(w.Config)),
+		yamlFile(recording.AboutFile, "versions, numbers of objects, times, errors", about),
 	), nil
 }
 
@@ -208,7 +209,7 @@ func archive(files []file) ([]byte, error) {
 }
 
 // contents summarizes the files, and lists all properties.
-func contents(about *world.RecordedAbout, files []file) []byte {
+func contents(about *recording.About, files []file) []byte {
 	var b strings.Builder
 	size := 0
 	for _, f := range files {

@@ -19,6 +19,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
+	"vzones/cmd/vzones/recording"
 	"vzones/cmd/vzones/world"
 	"vzones/config/load"
 	"vzones/test/fixture"
@@ -135,7 +136,7 @@ func placesOf(t *testing.T, flags *world.Flags) map[string]place {
 func withoutTimes(files []file) map[string]string {
 	contents := map[string]string{}
 	for _, f := range files {
-		if f.name != world.RecordedAboutFile {
+		if f.name != recording.AboutFile {
 			contents[f.name] = string(f.data)
 		}
 	}
@@ -262,7 +263,7 @@ func TestManipulatedRecording(t *testing.T) {
 		return world.Open(t.Context(), &world.Flags{Recording: path, Timeout: time.Minute})
 	}
 	w, err := open(func(f *file) {
-		if f.name == world.RecordedConfigFile {
+		if f.name == recording.ConfigFile {
 			f.data = []byte("global: {secretsDirectory: /etc}\nvcenter:\n  east: {server: evil.example.com, caFile: /etc/passwd}\n  evil.example.com: {}\nlabels: {zone: zone}\n")
 		}
 	})

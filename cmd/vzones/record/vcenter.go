@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"vzones/cmd/vzones/recording"
 	"vzones/cmd/vzones/world"
 	"vzones/vcenter"
 	"vzones/vcenter/faults"
@@ -30,9 +31,9 @@ const (
 
 // A reading is what one vCenter answered.
 type reading struct {
-	about   world.RecordedVCenter
+	about   recording.VCenter
 	objects []types.ObjectContent
-	tags    world.RecordedTags
+	tags    recording.Tags
 }
 
 type reader struct {
@@ -49,7 +50,7 @@ func newReader(n *names, open vcenter.OpenSession, categories []string) *reader 
 	r.out.about.Name = n.text(open.VCenter)
 	r.out.about.Milliseconds = map[string]int64{}
 	r.out.about.TagErrors = map[string]int{}
-	r.out.tags.Categories = []world.RecordedCategory{}
+	r.out.tags.Categories = []recording.Category{}
 	return r
 }
 
@@ -271,16 +272,16 @@ func (r *reader) readCategories(ctx context.Context, objects map[string]map[stri
 			if category.Cardinality == "MULTIPLE" {
 				cardinality = "MULTIPLE"
 			}
-			to := world.RecordedCategory{
-				Name: r.names.text(category.Name), Cardinality: cardinality, Types: associableTypes(category.Types), Tags: []world.RecordedTag{},
+			to := recording.Category{
+				Name: r.names.text(category.Name), Cardinality: cardinality, Types: associableTypes(category.Types), Tags: []recording.Tag{},
 			}
 			for name, attached := range objects[category.Name] {
-				to.Tags = append(to.Tags, world.RecordedTag{Name: r.names.text(name), Objects: attached})
+				to.Tags = append(to.Tags, recording.Tag{Name: r.names.text(name), Objects: attached})
 			}
-			slices.SortFunc(to.Tags, func(a, b world.RecordedTag) int { return strings.Compare(a.Name, b.Name) })
+			slices.SortFunc(to.Tags, func(a, b recording.Tag) int { return strings.Compare(a.Name, b.Name) })
 			r.out.tags.Categories = append(r.out.tags.Categories, to)
 		}
-		slices.SortFunc(r.out.tags.Categories, func(a, b world.RecordedCategory) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(r.out.tags.Categories, func(a, b recording.Category) int { return strings.Compare(a.Name, b.Name) })
 		return nil
 	})
 }

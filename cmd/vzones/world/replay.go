@@ -27,12 +27,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"vzones/cmd/vzones/recording"
 	"vzones/vcenter/faults"
 )
 
 // A replay is a recording whose vCenters are simulated on this host.
 type replay struct {
-	about RecordedAbout
+	about recording.About
 	nodes []*v1.Node
 	// config is the path of a configuration for the simulated vCenters.
 	config string
@@ -72,7 +73,7 @@ func (r *replay) start(ctx context.Context, path string) error {
 	}
 	var nodes v1.NodeList
 	config := map[string]any{}
-	if err := errors.Join(r.read(RecordedAboutFile, &r.about), r.read(RecordedNodesFile, &nodes), r.read(RecordedConfigFile, &config)); err != nil {
+	if err := errors.Join(r.read(recording.AboutFile, &r.about), r.read(recording.NodesFile, &nodes), r.read(recording.ConfigFile, &config)); err != nil {
 		return err
 	}
 	r.nodes = make([]*v1.Node, len(nodes.Items))
@@ -98,9 +99,9 @@ func (r *replay) start(ctx context.Context, path string) error {
 	}
 	data, err := yaml.Marshal(map[string]any{"vcenter": entries, "labels": config["labels"], "topology": config["topology"], "nodes": config["nodes"]})
 	if err != nil {
-		return fmt.Errorf("%s: %w", RecordedConfigFile, err)
+		return fmt.Errorf("%s: %w", recording.ConfigFile, err)
 	}
-	r.config = filepath.Join(r.dir, RecordedConfigFile)
+	r.config = filepath.Join(r.dir, recording.ConfigFile)
 	return os.WriteFile(r.config, data, 0o600)
 }
 
@@ -130,7 +131,7 @@ func (r *replay) read(name string, into any) error {
 const unreachable = 1
 
 // startVCenter starts a simulated vCenter and sets the keys of its entry in the configuration.
-func (r *replay) startVCenter(ctx context.Context, v *RecordedVCenter, entry map[string]any) error {
+func (r *replay) startVCenter(ctx context.Context, v *recording.VCenter, entry map[string]any) error {
 	entry["server"] = "127.0.0.1"
 	entry["port"] = unreachable
 	if len(v.Objects) == 0 {
@@ -155,15 +156,15 @@ func (r *replay) startVCenter(ctx context.Context, v *RecordedVCenter, entry map
 		return err
 	}
 	entry["caData"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	var tags RecordedTags
-	if err := r.read(filepath.Join(v.Directory, RecordedTagsFile), &tags); err != nil {
+	var tags recording.Tags
+	if err := r.read(filepath.Join(v.Directory, recording.TagsFile), &tags); err != nil {
 		return err
 	}
 	return attachAll(ctx, server.URL, &tags)
 }
 
 // attachAll creates and attaches the tags.
-func attachAll(ctx context.Context, at *url.URL, tags *RecordedTags) error {
+func attachAll(ctx context.Context, at *url.URL, tags *recording.Tags) error {
 	transport := soap.NewClient(at, true)
 	client, err := vim25.NewClient(ctx, transport)
 	if err != nil {
@@ -247,7 +248,7 @@ func unpack(path, dir string) error {
 
 func copyFiles(from string, to *os.Root) error {
 	files := os.DirFS(from)
-	if _, err := fs.Stat(files, RecordedAboutFile); err != nil {
+	if _, err := fs.Stat(files, recording.AboutFile); err != nil {
 		return fmt.Errorf("%w: %w", errNotRecorded, err)
 	}
 	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vzones/recording"
 	"vzones/config"
 	"vzones/internal/quote"
 	"vzones/provider"
@@ -38,7 +39,7 @@ type World struct {
 	// Daemon is nil if the configuration is a file or a recording.
 	Daemon *Daemon
 	// Recording is nil without --recording.
-	Recording *RecordedAbout
+	Recording *recording.About
 	// Client and RESTConfig are nil without a cluster.
 	Client     kubernetes.Interface
 	RESTConfig *rest.Config
