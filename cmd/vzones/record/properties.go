@@ -151,40 +151,37 @@ func writeState(_ *names, value any) any {
 	case types.HostSystemConnectionState:
 		return known(s, s.Values())
 	case string:
-		return known(types.VirtualMachineToolsRunningStatus(s), types.VirtualMachineToolsRunningStatus("").Values(), s)
+		return known(s, texts(types.VirtualMachineToolsRunningStatus("").Values()))
 	}
 	return nil
-}
-
-// known returns the value, or the text in its place, if vSphere defines it.
-func known[T comparable](value T, values []T, text ...any) any {
-	switch {
-	case !slices.Contains(values, value):
-		return nil
-	case len(text) > 0:
-		return text[0]
-	}
-	return value
 }
 
 func writeGuestID(_ *names, value any) any {
 	s, _ := value.(string)
-	return known(types.VirtualMachineGuestOsIdentifier(s), types.VirtualMachineGuestOsIdentifier("").Values(), s)
+	return known(s, texts(types.VirtualMachineGuestOsIdentifier("").Values()))
+}
+
+// known returns the value if vSphere defines it, and otherwise nil.
+func known[T comparable](value T, values []T) any {
+	if !slices.Contains(values, value) {
+		return nil
+	}
+	return value
+}
+
+func texts[T ~string](values []T) (all []string) {
+	for _, v := range values {
+		all = append(all, string(v))
+	}
+	return all
 }
 
 func writeFaultTolerance(_ *names, value any) any {
-	if info, ok := value.(types.BaseFaultToleranceConfigInfo); ok {
-		return types.FaultToleranceConfigInfo{Role: info.GetFaultToleranceConfigInfo().Role}
+	role, ok := model.FaultToleranceRole(value).(int32)
+	if !ok {
+		return nil
 	}
-	switch info := value.(type) {
-	case types.FaultToleranceConfigInfo:
-		return types.FaultToleranceConfigInfo{Role: info.Role}
-	case types.FaultTolerancePrimaryConfigInfo:
-		return types.FaultToleranceConfigInfo{Role: info.Role}
-	case types.FaultToleranceSecondaryConfigInfo:
-		return types.FaultToleranceConfigInfo{Role: info.Role}
-	}
-	return nil
+	return types.FaultToleranceConfigInfo{Role: role}
 }
 
 func writeHostGroups(n *names, value any) any {
@@ -255,7 +252,9 @@ func writeInterfaces(n *names, value any) any {
 			c.IpConfig = &types.NetIpConfigInfo{}
 			for _, a := range nic.IpConfig.IpAddress {
 				c.IpConfig.IpAddress = append(c.IpConfig.IpAddress, types.NetIpConfigInfoIpAddress{
-					IpAddress: n.text(a.IpAddress), PrefixLength: a.PrefixLength, State: addressState(a.State), Origin: addressOrigin(a.Origin),
+					IpAddress: n.text(a.IpAddress), PrefixLength: a.PrefixLength,
+					State:  knownText(a.State, types.NetIpConfigInfoIpAddressStatus("").Values()),
+					Origin: knownText(a.Origin, types.NetIpConfigInfoIpAddressOrigin("").Values()),
 				})
 			}
 		}
@@ -264,16 +263,8 @@ func writeInterfaces(n *names, value any) any {
 	return copied
 }
 
-func addressState(s string) string {
-	if slices.Contains(types.NetIpConfigInfoIpAddressStatus("").Values(), types.NetIpConfigInfoIpAddressStatus(s)) {
-		return s
-	}
-	return ""
-}
-
-func addressOrigin(s string) string {
-	if slices.Contains(types.NetIpConfigInfoIpAddressOrigin("").Values(), types.NetIpConfigInfoIpAddressOrigin(s)) {
-		return s
-	}
-	return ""
+// knownText returns the text if vSphere defines it, and otherwise "".
+func knownText[T ~string](s string, values []T) string {
+	text, _ := known(s, texts(values)).(string)
+	return text
 }

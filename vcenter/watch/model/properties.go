@@ -144,7 +144,7 @@ func convert(name string, value any) any {
 	case "runtime.powerState", "runtime.connectionState":
 		return stateOf(value)
 	case faultTolerance:
-		return roleOf(value)
+		return FaultToleranceRole(value)
 	case guestNet:
 		return guestNetworkOf(value)
 	case guestAddress:
@@ -209,8 +209,8 @@ func (p properties) power() inventory.Power {
 
 const faultTolerance = "config.ftInfo"
 
-// roleOf returns 1 for the primary of a Fault Tolerance pair.
-func roleOf(value any) any {
+// FaultToleranceRole returns 1 for the primary of a Fault Tolerance pair, or nil without a role.
+func FaultToleranceRole(value any) any {
 	switch info := value.(type) {
 	case types.BaseFaultToleranceConfigInfo:
 		return info.GetFaultToleranceConfigInfo().Role
