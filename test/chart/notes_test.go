@@ -36,18 +36,30 @@ workload: {kind: Deployment}
 		"configSecret": image + `
 configSecret: {name: own-config, namespace: pilot}
 `,
+		"a shadow": image + `
+fullnameOverride: ccm
+shadow: {enabled: true}
+workload: {kind: None}
+rbac: {create: false}
+serviceAccount: {create: false}
+existingConfigMap: own-config
+`,
 	} {
 		notes := installNotes(t, c, values)
 		var commands []string
 		for line := range strings.Lines(regexp.MustCompile(`\\\n\s*`).ReplaceAllString(notes, "")) {
 			if command, ok := strings.CutPrefix(line, "  kubectl "); ok {
-				commands = append(commands, waits.ReplaceAllString("kubectl "+strings.TrimSpace(command), " get "))
+				command = toOthers.ReplaceAllString("kubectl "+strings.TrimSpace(command), "")
+				commands = append(commands, waits.ReplaceAllString(command, " get "))
 			}
 		}
 		if len(commands) < 4 {
 			t.Errorf("with %s the notes have only these commands: %q", name, commands)
 		}
 		mustEnter(t, c, t.TempDir(), commands...)
+		if name == "a shadow" && !slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, "logs") }) {
+			t.Errorf("no command shows the log of the shadow: %q", commands)
+		}
 		if name == "config" {
 			for secret, want := range map[string][]string{
 				"pilot shared":      {"password_2", "server_2", "username_2", "vc-1.example.com.password", "vc-1.example.com.username"},
