@@ -123,8 +123,8 @@ const shadowHeader = `# A shadow of vzones beside another cloud controller manag
 #
 #   kubectl apply -f vzones-shadow.yaml
 #
-# Before that: write your vCenters into the ConfigMap, and set the image.
-# docs/how-to/migrate.md tells more.
+# Before that: set the image, and the names of your ConfigMap and Secret if they differ from those in
+# the vSphere CPI's manifest. docs/how-to/migrate.md tells more.
 #
 # It is rendered from the Helm chart in manifests/chart, with examples/shadow.yaml:
 # go test ./test/chart -update writes it.

@@ -108,6 +108,12 @@ func TestExamplesAreValid(t *testing.T) {
 				}
 				return
 			}
+			if name == "shadow" {
+				if v := pod(t, rendered).Spec.Volumes[0]; text != "" || v.ConfigMap == nil || v.ConfigMap.Name != "vsphere-cloud-config" {
+					t.Errorf("the shadow reads %+v, and the chart creates the configuration %q; want the ConfigMap of the vSphere CPI and none", v, text)
+				}
+				return
+			}
 			if image := pod(t, rendered).Spec.Containers[0].Image; !strings.HasPrefix(image, "registry.example.com/") {
 				t.Errorf("the image %s is not one to be replaced", image)
 			}
@@ -275,5 +281,60 @@ credentials: {one: {vc.example.com: {username: u, password: p}}}
 	}
 	if made := as[corev1.Secret](t, rendered, "Secret"); len(made) != 1 || made[0].Name != "one" {
 		t.Errorf("the Secrets %v are made", made)
+	}
+}
+
+// TestShadowOfOwnValues: with the example for a shadow after an operator's values, a release contains only the
+// shadow, with the configuration of these values. It owns no Secret.
+func TestShadowOfOwnValues(t *testing.T) {
+	own := values(t, `
+image: {repository: registry.example.com/vsphere-cloud-controller-manager, tag: v1.37.0, digest: "sha256:`+strings.Repeat("a", 64)+`", pullPolicy: Always}
+config:
+  global: {secretName: own, secretNamespace: vzones}
+  vcenter: {east: {server: vc-east.example.com, caFile: /etc/cloud/east.pem}}
+credentials: {own: {vc-east.example.com: {username: u, password: p}}}
+certificateAuthorities: {east.pem: "-----BEGIN CERTIFICATE-----"}
+workload: {kind: Deployment}
+serviceAccount: {name: ccm}
+rbac: {name: ccm, secrets: [{name: further, namespace: vzones}]}
+nodeSelector: {example.com/vcenter-access: "true"}
+tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
+extraEnv: [{name: HTTPS_PROXY, value: "http://proxy.example.com"}]
+podDisruptionBudget: {enabled: true}
+serviceMonitor: {enabled: true}
+prometheusRule: {enabled: true}
+dashboard: {enabled: true}
+`)
+	rendered, err := helm.Template(t.Context(), own, helm.Example("shadow"), values(t, "existingConfigMap: null\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range objects(t, rendered) {
+		got = append(got, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+	}
+	slices.Sort(got)
+	want := []string{
+		"ClusterRole /vzones-shadow", "ClusterRoleBinding /vzones-shadow", "ConfigMap kube-system/vzones-shadow",
+		"Deployment kube-system/vzones-shadow", "Role kube-system/vzones-shadow", "Role vzones/vzones-shadow",
+		"RoleBinding kube-system/vzones-shadow", "RoleBinding vzones/vzones-shadow", "ServiceAccount kube-system/vzones-shadow",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects of the release (-want +got):\n%s", diff)
+	}
+	cfg, err := (load.Options{SkipFiles: true}).Parse("vsphere.conf", []byte(configuration(t, rendered)))
+	if err != nil {
+		t.Fatalf("the daemon rejects the configuration: %v\n%s", err, configuration(t, rendered))
+	}
+	if len(cfg.VCenters) != 1 || cfg.VCenters[0].Name != "east" {
+		t.Errorf("vCenters %+v, want only east", cfg.VCenters)
+	}
+	spec := pod(t, rendered).Spec
+	c := spec.Containers[0]
+	if c.Image != "registry.example.com/vzones:v1.37.0" || c.ImagePullPolicy != corev1.PullAlways {
+		t.Errorf("image %s with pull policy %q, want the tool's with the tag and the policy of the values", c.Image, c.ImagePullPolicy)
+	}
+	if len(spec.NodeSelector) != 1 || len(spec.Tolerations) != 1 || len(c.Env) != 1 {
+		t.Errorf("nodeSelector %v, tolerations %v, env %v; want those of the values", spec.NodeSelector, spec.Tolerations, c.Env)
 	}
 }
