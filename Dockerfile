@@ -12,7 +12,7 @@
 ARG GO_IMAGE
 # The base image. OpenShift's manifest requires one with /bin/bash.
 ARG BASE_IMAGE=scratch
-FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
+FROM --platform=$BUILDPLATFORM $GO_IMAGE AS source
 ARG GO_IMAGE
 RUN case "$GO_IMAGE" in \
     *@sha256:*) ;; \
@@ -25,17 +25,19 @@ COPY . .
 ARG TARGETOS TARGETARCH
 # The build context does not contain .git.
 ARG VERSION=v0.0.0-dev COMMIT
+
+FROM source AS build
 RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vsphere-cloud-controller-manager \
     VERSION="$VERSION" COMMIT="$COMMIT"
 
 # The target tool is the image of a shadow: docker build --target tool.
-FROM build AS build-tool
+FROM source AS build-tool
 RUN --mount=type=cache,target=/root/.cache/go-build \
     GOOS=$TARGETOS GOARCH=$TARGETARCH make build COMMANDS=./cmd/vzones VERSION="$VERSION" COMMIT="$COMMIT"
 
 FROM $BASE_IMAGE AS tool
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build-tool /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build-tool /src/bin/vzones /bin/
 USER 65532:65532
 ENTRYPOINT ["/bin/vzones"]

@@ -45,9 +45,9 @@ func TestConfigurationsOfHowTos(t *testing.T) {
 	}
 }
 
-// TestDockerContext: .dockerignore lets Docker have what make build needs for the daemon.
+// TestDockerContext: .dockerignore lets Docker have what make build needs for the daemon and the tool.
 func TestDockerContext(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cmd/vsphere-cloud-controller-manager").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cmd/vsphere-cloud-controller-manager", "../cmd/vzones").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
