@@ -25,8 +25,9 @@ const (
 	// folder contains the files for the reader; toolConfig is the configuration of vzones.
 	folder     = "bin/demo-cluster"
 	toolConfig = "vsphere.yaml"
-	// binary is the daemon, incumbent the vSphere CPI, which make incumbent builds.
+	// binary is the daemon, tool runs as its shadow, and incumbent is the vSphere CPI, which make incumbent builds.
 	binary    = "bin/vsphere-cloud-controller-manager"
+	tool      = "bin/vzones"
 	incumbent = "bin/incumbent/vsphere-cloud-controller-manager"
 	helm      = "bin/tools/helm"
 	// controlPlane is the Node that runs the Pods of DaemonSets.
@@ -227,6 +228,8 @@ func program(image string) string {
 	switch name {
 	case "vsphere-cloud-controller-manager":
 		return binary
+	case "vzones":
+		return tool
 	case "cloud-provider-vsphere":
 		return incumbent
 	}

@@ -88,6 +88,7 @@ func TestMigrateByThePages(t *testing.T) {
 	}
 	checkColumns(t, enter(shellBlocks(t, "docs/tutorial/first-cluster.md", "## 4. ")...))
 	enter(shellBlocks(t, migrate, "### Preview the migration")...)
+	shadowByThePage(t, enter)
 	enter(shellBlocks(t, migrate, "### Run a pilot")...)
 	enter(shellBlocks(t, migrate, "### If you deployed the CPI from your own manifest")...)
 	enter(awaitKey("annotations", nodeinfo.KeyVM))
@@ -100,6 +101,28 @@ func TestMigrateByThePages(t *testing.T) {
 	enter(back[1], status)
 	enter(shellBlocks(t, "docs/how-to/install.md", "### If the chart's objects already exist")...)
 	enter(status)
+}
+
+// shadowByThePage runs the commands for a shadow of the vSphere CPI, without those that need a kubelet or Docker.
+// The shadow by the chart reaches the CPI's vCenters, and so does the tool with the token of its ServiceAccount.
+func shadowByThePage(t *testing.T, enter func(blocks ...string) string) {
+	t.Helper()
+	shadow := shellBlocks(t, migrate, "### Shadow the CPI")
+	if len(shadow) != 2 {
+		t.Fatalf("%d blocks of commands, want one with a Pod and one without", len(shadow))
+	}
+	enter(regexp.MustCompile(`(?m)^kubectl .* logs .*\n`).ReplaceAllString(shadow[0], ""))
+	enter("vzones check\n") // The shadow is not taken for a second daemon.
+	const restarts = "kubectl -n kube-system get pods -l name=vzones-shadow -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}'"
+	if n := enter(restarts); n != "0" {
+		t.Errorf("the shadow has been restarted %q times, want 0 and one Pod", n)
+	}
+	enter("helm -n kube-system uninstall vzones-shadow")
+	watch := regexp.MustCompile(`(?m)^vzones plan --watch .*`).ReplaceAllString(shadow[1], "timeout -s INT 30 $0 || test $? -eq 124")
+	if out := enter(watch); !strings.Contains(out, " 24 Nodes") {
+		t.Errorf("the watch does not report the demo's 24 Nodes:\n%s", out)
+	}
+	enter("kubectl delete -f manifests/vzones-shadow.yaml", "kubectl -n kube-system get secret vsphere-cloud-secret")
 }
 
 // checkColumns fails unless kubectl get nodes, whose output is included, shows a value in each column. It leaves

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,8 +27,8 @@ import (
 )
 
 const (
-	// program is the path of the daemon in images, also of the vSphere CPI's.
-	program = "/bin/vsphere-cloud-controller-manager"
+	// daemonPath is the path of the daemon in images, also of the vSphere CPI's.
+	daemonPath = "/bin/vsphere-cloud-controller-manager"
 	// tokenPath is the folder of the ServiceAccount's token in Pods.
 	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// loopback is the host for probes of Pods in the host network.
@@ -67,14 +68,23 @@ func (k *Container) run() error {
 	if err != nil {
 		return err
 	}
-	k.process, err = process.StartIn(k.root, k.dir, environment, "daemon", program, k.container().Args...)
+	command := k.command()
+	k.process, err = process.StartIn(k.root, k.dir, environment, "daemon", command[0], append(command[1:], k.container().Args...)...)
 	return err
 }
 
 func (k *Container) container() *corev1.Container { return &k.pod.Spec.Containers[0] }
 
+// command returns the path of the program in the image, and the arguments before the container's.
+func (k *Container) command() []string {
+	if c := k.container().Command; len(c) > 0 {
+		return slices.Clone(c)
+	}
+	return []string{daemonPath}
+}
+
 func (k *Container) copyProgram(binary string) error {
-	path := filepath.Join(k.root, program)
+	path := filepath.Join(k.root, k.command()[0])
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
