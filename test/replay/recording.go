@@ -129,7 +129,7 @@ func readRecording(name, dir, region, zone string) (*recording, error) {
 	r := &recording{name: name, dir: dir, objects: map[string]object{}}
 	files, err := filepath.Glob(filepath.Join(dir, "*.xml"))
 	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s: no XML files: write them with govc object.save -d %s", dir, dir)
+		return nil, fmt.Errorf("%s: no XML files: write them with govc object.save -d %s, or use a folder vcenter-N of an unpacked recording", dir, dir)
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)
