@@ -153,6 +153,7 @@ func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.Update
 	for _, m := range c.guard.lastAnswers(n).metadata {
 		if m.isJoining && m.hasMetadata && m.providerID == n.Spec.ProviderID {
 			n = n.DeepCopy()
+			n.ManagedFields = nil // otherwise they would replace the API server's
 			for key, value := range m.additions.Labels {
 				metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
 			}

@@ -133,6 +133,24 @@ func TestWhoseAddresses(t *testing.T) {
 	}
 }
 
+// TestUpdateKeepsManagedFields: the cached Node's managed fields, which are not all, are not written back.
+func TestUpdateKeepsManagedFields(t *testing.T) {
+	n := aNode("one")
+	n.Spec.Taints = []v1.Taint{{Key: api.TaintExternalCloudProvider}}
+	n.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	client := fake.NewClientset()
+	var written *v1.Node
+	client.PrependReactor("update", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		written, _ = a.(clienttesting.UpdateAction).GetObject().(*v1.Node)
+		return true, written, nil
+	})
+	g := aGuard(n)
+	g.RecordMetadata(n, &cloudprovider.InstanceMetadata{}, Additions{})
+	if _, err := g.Client(client).CoreV1().Nodes().Update(t.Context(), n, metav1.UpdateOptions{}); err != nil || written == nil || len(written.ManagedFields) > 0 {
+		t.Errorf("error %v, the Node written is %+v, want no managed fields", err, written)
+	}
+}
+
 // TestOtherPatches: a patch without an answer must follow from the cached Node. Only its UID is added.
 func TestOtherPatches(t *testing.T) {
 	ready := []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}

@@ -8,6 +8,7 @@ import (
 
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/plan"
 	"vzones/vcenter/inventory"
 )
 
@@ -33,7 +34,7 @@ func slim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	n.ManagedFields = nil
+	n.ManagedFields = plan.KubeletFields(n)
 	if id := n.Spec.ProviderID; len(id) > longestProviderID {
 		n.Spec.ProviderID = fmt.Sprintf("%s… (%d bytes)", id[:providerIDKept], len(id))
 	}

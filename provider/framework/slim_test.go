@@ -18,7 +18,11 @@ func TestSlim(t *testing.T) {
 	whole.Annotations = map[string]string{nodeinfo.KeyVM: "east/vm-1", "example.com/big": strings.Repeat("x", 100_000)}
 	whole.Finalizers = []string{"example.com/f"}
 	whole.OwnerReferences = []metav1.OwnerReference{{Name: "o"}}
-	whole.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	zoneByKubelet := metav1.ManagedFieldsEntry{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(`{"f:topology.kubernetes.io/zone":{}}`)}
+	whole.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "kubelet"}, {Manager: "kubectl-label", FieldsV1: zoneByKubelet.FieldsV1},
+		{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:topology.kubernetes.io/zone":{},"f:kubernetes.io/os":{}}}}`)},
+	}
 	whole.Spec.PodCIDR = "10.0.0.0/24"
 	whole.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}, {Type: v1.NodeHostName, Address: "node-1"}}
 	whole.Status.Images = []v1.ContainerImage{{Names: []string{"image"}}}
@@ -30,7 +34,7 @@ func TestSlim(t *testing.T) {
 
 	got := slimmed(t, whole.DeepCopy())
 	want := whole.DeepCopy()
-	want.ManagedFields = nil
+	want.ManagedFields = []metav1.ManagedFieldsEntry{zoneByKubelet}
 	want.Status = v1.NodeStatus{
 		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, ours},
 		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA},

@@ -102,6 +102,28 @@ func TestEventsRepeat(t *testing.T) {
 	}, named("east-1", zoned("r", "a")...), ours(named("east-2", zoned("r", "a")...)))
 }
 
+// TestDriftFromTheKubelet: the Event names the kubelet's flag if the kubelet wrote the label, and only then.
+func TestDriftFromTheKubelet(t *testing.T) {
+	writtenBy := func(name, manager string) *v1.Node {
+		n := named(name, zoned("r", "b")...)
+		n.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: "status", FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + v1.LabelFailureDomainBetaZone + `":{},"f:` + v1.LabelTopologyZone + `":{}}}}`),
+		}}
+		return n
+	}
+	for manager, want := range map[string]bool{"kubelet": true, "kubectl-label": false} {
+		inWorld(t, topologyOf(config.DriftReport), func(w *world) {
+			w.source.place(at("r", "a", ""), nil, "east-1")
+			w.pass(settle + time.Second)
+			got := w.messages(plan.ReasonDrift)
+			if len(got) != 1 || strings.Contains(got[0], "--node-labels") != want {
+				w.Errorf("the labels were written by %s: Events %q, want one, which names --node-labels: %v", manager, got, want)
+			}
+		}, writtenBy("east-1", manager))
+	}
+}
+
 // TestNoEventsOfGoneNodes: a deleted Node gets neither repeated Events nor the end of a problem.
 func TestNoEventsOfGoneNodes(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {

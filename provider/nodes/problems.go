@@ -205,6 +205,9 @@ func driftOf(n *v1.Node, d *placement.Decision, policy *plan.Policy, todo *plan.
 	for _, held := range todo.Withheld {
 		texts = append(texts, held.Text())
 	}
+	if slices.ContainsFunc(todo.Drifts, func(d plan.Timed) bool { return d.FromKubelet }) {
+		advice = plan.KubeletAdvice + "; " + advice
+	}
 	text := quote.NoteWith(quote.Reasons(texts, mostLabels), advice)
 	v.state = wrong
 	v.problem = report.Problem{Key: text, Reason: plan.ReasonDrift, Text: text}

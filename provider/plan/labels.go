@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
 	"vzones/provider/placement"
@@ -35,6 +38,28 @@ func IsLevel(label string) bool {
 		return false
 	}
 	return true
+}
+
+// kubelet is the field manager of kubelets.
+const kubelet = "kubelet"
+
+// KubeletFields returns managed fields with only the region and zone labels that the kubelet wrote.
+func KubeletFields(node *v1.Node) (fields []metav1.ManagedFieldsEntry) {
+	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
+		for _, key := range StableAndBeta(label) {
+			if isFromKubelet(node, key) {
+				fields = append(fields, metav1.ManagedFieldsEntry{Manager: kubelet, FieldsV1: metav1.NewFieldsV1(`{"f:` + key + `":{}}`)})
+			}
+		}
+	}
+	return fields
+}
+
+// isFromKubelet reports whether the kubelet was the last to change a label.
+func isFromKubelet(node *v1.Node, key string) bool {
+	return slices.ContainsFunc(node.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == kubelet && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:`+key+`"`))
+	})
 }
 
 // Lacking returns the first key that is missing on a Node or differs from its placement, or "".

@@ -23,6 +23,8 @@ type Difference struct {
 	// Missing means that the stable or beta key of the label is missing, and no existing key has a wrong value.
 	Missing bool
 	Source  string
+	// FromKubelet means that the kubelet wrote Have, a region or zone. It writes those of its --node-labels at each start.
+	FromKubelet bool
 	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value only fills a missing label.
 	Uncertain error
 }
@@ -272,6 +274,7 @@ func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []s
 			}
 			if ok && v != d.Want && !differs {
 				d.Have = v
+				d.FromKubelet = !IsLevel(label) && isFromKubelet(node, key)
 				differs = true
 			}
 		}

@@ -44,6 +44,9 @@ func (p *Policy) Advice() string {
 	return "the labels stay unchanged: " + correct + ", or set topology.drift in the configuration"
 }
 
+// KubeletAdvice precedes the advice about a difference from the kubelet.
+const KubeletAdvice = "remove the label from the kubelet's --node-labels, or each start of the kubelet writes it again"
+
 // Reason returns the reason of the change's Event.
 func (ch Change) Reason() string {
 	switch {

@@ -40,20 +40,25 @@ func singleArgument(ts *testscript.TestScript, args []string, usage string) stri
 
 func relabel(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
-		ts.Fatalf("usage: relabel NODE KEY=VALUE|KEY-…")
+		ts.Fatalf("usage: relabel NODE [--field-manager=NAME] KEY=VALUE|KEY-…")
 	}
 	labels := map[string]any{}
+	var options metav1.PatchOptions
 	for _, arg := range args[1:] {
-		if key, value, ok := strings.Cut(arg, "="); ok {
+		key, value, ok := strings.Cut(arg, "=")
+		switch {
+		case key == "--field-manager":
+			options.FieldManager = value
+		case ok:
 			labels[key] = value
-		} else {
+		default:
 			labels[strings.TrimSuffix(arg, "-")] = nil
 		}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": labels}})
 	ts.Check(err)
 	ctx := bounded(ts)
-	_, err = needStack(ts).Client.CoreV1().Nodes().Patch(ctx, args[0], types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = needStack(ts).Client.CoreV1().Nodes().Patch(ctx, args[0], types.MergePatchType, patch, options)
 	ts.Check(err)
 }
 

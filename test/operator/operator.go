@@ -107,7 +107,7 @@ func worldOf(ts *testscript.TestScript) *world { return ts.Value(key{}).(*world)
 //	                           any other change
 //	apply FILE                 creates or changes the objects of a manifest until the script ends
 //	delete FILE                deletes the objects of a manifest
-//	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes a label
+//	relabel NODE KEY=VALUE…    changes labels of a Node; KEY- removes a label; --field-manager=kubelet as a kubelet
 //	account NAME               sets KUBECONFIG to a kubeconfig of a ServiceAccount in the namespace default
 //	node NAME [KEY=VALUE…]     creates a Node with vm=NAME or uuid=UUID, provider=VM or id=ID, label=KEY=VALUE, untainted
 //	[!] deny NAME METHOD       makes a SOAP method of the vCenter fail with NoPermission

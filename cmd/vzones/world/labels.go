@@ -65,11 +65,16 @@ func DifferenceText(d *plan.Difference) string {
 	}
 	switch {
 	case d.Want == "":
-		return text + ", expected no value"
+		text += ", expected no value"
 	case d.Uncertain != nil:
-		return text + ", expected " + quote.Value(d.Want) + ", but this is uncertain: " + quote.Line(d.Uncertain.Error())
+		text += ", expected " + quote.Value(d.Want) + ", but this is uncertain: " + quote.Line(d.Uncertain.Error())
+	default:
+		text += ", expected " + quote.Value(d.Want) + " (" + d.Source + ")"
 	}
-	return text + ", expected " + quote.Value(d.Want) + " (" + d.Source + ")"
+	if d.FromKubelet {
+		text += ": " + plan.KubeletAdvice
+	}
+	return text
 }
 
 // ValueOn returns the value of a label on a Node, from its stable or its beta key.
