@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -93,5 +94,18 @@ func TestThePortIsLocal(t *testing.T) {
 		if probes := strings.Count(out, "host: 127.0.0.1, path: "); want && probes != 2 {
 			t.Errorf("%q: %d probes ask 127.0.0.1, want 2", values, probes)
 		}
+	}
+}
+
+// TestAPodIsSoonReady: with the kubelet's default period, a leading Pod becomes ready up to ten seconds late, and a
+// rolling update waits for each Pod.
+func TestAPodIsSoonReady(t *testing.T) {
+	sets := as[appsv1.DaemonSet](t, render(t, "plain"), "DaemonSet")
+	if len(sets) != 1 {
+		t.Fatalf("the chart has %d DaemonSets, want 1", len(sets))
+	}
+	probe := sets[0].Spec.Template.Spec.Containers[0].ReadinessProbe
+	if probe.PeriodSeconds < 1 || probe.PeriodSeconds > 2 {
+		t.Errorf("the readiness probe is %+v, want a period of at most 2 seconds", probe)
 	}
 }
