@@ -32,6 +32,7 @@ STAMP = $(foreach p,component-base/version client-go/pkg/version, \
 controlplane = $(foreach p,$1,$(if $(wildcard $(KUBEBUILDER_ASSETS)/$p),,bin/controlplane/$p))
 API := $(call controlplane,etcd kube-apiserver)
 PODS := $(call controlplane,kube-scheduler kube-controller-manager)
+KUBELET := $(call controlplane,hollow-kubelet)
 
 LINT := bin/tools/golangci-lint
 PROMTOOL := bin/tools/promtool
@@ -104,7 +105,7 @@ image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VE
 	@cat bin/image/name
 
 .PHONY: controlplane
-controlplane: $(API) $(PODS) ## build etcd, kube-apiserver, kube-scheduler and kube-controller-manager
+controlplane: $(API) $(PODS) $(KUBELET) ## build etcd, kube-apiserver, kube-scheduler, kube-controller-manager and a kubelet without containers
 
 .PHONY: release
 release: $(RELEASE_TOOLS) $(HELM) ## create all files of a release in dist/ (VERSION=v1.37.0, or SNAPSHOT=1 for a trial)
@@ -142,7 +143,7 @@ check: ## check the format, vet, and run the tests that need no control plane (P
 	@$(TEST) -short -skip '$(CORE)' $(PKG)
 
 .PHONY: test
-test: build $(API) ## run the unit tests, and the core scenarios against a real control plane
+test: build $(API) $(KUBELET) ## run the unit tests, and the core scenarios against a real control plane
 	@$(TEST) -short -timeout 20m ./test/scenarios ./...
 
 # Packages without goroutines are skipped.
@@ -270,6 +271,9 @@ kubernetes = $$(go list -C $1 -m -f '{{.Version}}' k8s.io/kubernetes | awk -F '[
 
 bin/controlplane/etcd: test/controlplane/go.mod
 	@$(BUILD) etcd -C test/controlplane -o $(abspath $@) go.etcd.io/etcd/server/v3
+
+bin/controlplane/hollow-kubelet: test/controlplane/go.mod test/controlplane/hollow-kubelet/main.go
+	@$(BUILD) $(@F) -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) ./$(@F)
 
 bin/controlplane/%: test/controlplane/go.mod
 	@$(BUILD) $* -C test/controlplane -ldflags "$(call kubernetes,test/controlplane)" -o $(abspath $@) k8s.io/kubernetes/cmd/$*
