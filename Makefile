@@ -176,6 +176,7 @@ verify: lint check-platforms check-versions check-tidy check-modules ## lint, an
 .PHONY: test-all
 test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with every supported minor version of Kubernetes (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
+	@$(FAST) go test -vet=off -short -timeout 60m -run 'TestScenarios$$' ./test/scenarios -kubelets
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat replay
 

@@ -18,7 +18,11 @@ const (
 	APIServer         = "kube-apiserver"
 	Scheduler         = "kube-scheduler"
 	ControllerManager = "kube-controller-manager"
+	HollowKubelet     = "hollow-kubelet"
 )
+
+// NodeLifecycle is the controller that sets Ready to Unknown if a kubelet is silent, and taints Nodes that are not ready.
+const NodeLifecycle = "node-lifecycle-controller"
 
 // ErrNoBinaries is returned if a program of the control plane is not built.
 var ErrNoBinaries = errors.New("make controlplane builds them")

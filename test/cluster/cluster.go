@@ -21,8 +21,8 @@ import (
 
 // Options are the options of a control plane. The zero value is valid.
 type Options struct {
-	// Controllers is the value of kube-controller-manager's flag --controllers. None of them
-	// may write to Nodes.
+	// Controllers is the value of kube-controller-manager's flag --controllers. With NodeLifecycle, the API server
+	// taints each new Node as not ready until its kubelet is ready. No other controller may write to Nodes.
 	Controllers []string
 	// Flags are further flags by program name. They come last, so they take precedence.
 	Flags map[string][]string

@@ -138,7 +138,7 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 // KubeletConfig returns the client configuration of a Node's kubelet: user system:node:<name> in group
 // system:nodes. The Node does not have to exist.
 func (c *Cluster) KubeletConfig(node string) (*rest.Config, error) {
-	cert, key, err := c.ca.client("system:node:"+node, "system:nodes")
+	cert, key, err := c.kubeletCertificate(node)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +147,19 @@ func (c *Cluster) KubeletConfig(node string) (*rest.Config, error) {
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem, CertData: cert, KeyData: key},
 		QPS:             -1,
 	}, nil
+}
+
+// WriteKubeletKubeconfig writes a kubeconfig with the client certificate of a Node's kubelet.
+func (c *Cluster) WriteKubeletKubeconfig(path, node string) error {
+	cert, key, err := c.kubeletCertificate(node)
+	if err != nil {
+		return err
+	}
+	return c.writeKubeconfig(path, c.admin.Host, &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
+}
+
+func (c *Cluster) kubeletCertificate(node string) (cert, key []byte, err error) {
+	return c.ca.client("system:node:"+node, "system:nodes")
 }
 
 // writeKubeconfig writes a self-contained kubeconfig, readable only by the current user.

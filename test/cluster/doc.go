@@ -2,7 +2,7 @@
 // kube-apiserver, and optionally kube-scheduler and kube-controller-manager, as processes on the
 // loopback interface.
 //
-// It owns those processes, their credentials and one temporary folder. There are no kubelets and no
+// It owns those processes, their credentials and one temporary folder. It runs no kubelets and no
 // containers: Nodes are created with [NodeSpec], and Pods are at most scheduled. Nothing is reachable
 // from another host, and nothing survives [Cluster.Stop] or, on Linux, the end of the process that
 // started it, even by SIGKILL.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,12 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 
 func (c *Cluster) startAPIServer(ctx context.Context) (port int, err error) {
 	args := func(port int) []string {
-		return append(c.servingFlags(port),
+		flags := c.servingFlags(port)
+		if !slices.Contains(c.options.Controllers, NodeLifecycle) {
+			// It taints each new Node as not ready, and nothing would remove the taint.
+			flags = append(flags, "--disable-admission-plugins=TaintNodesByCondition")
+		}
+		return append(flags,
 			"--etcd-servers=unix://"+etcdSocket,
 			"--advertise-address="+loopback,
 			// Endpoints on the loopback interface are invalid, and nothing uses them.
@@ -72,9 +78,6 @@ func (c *Cluster) startAPIServer(ctx context.Context) (port int, err error) {
 			"--service-account-signing-key-file="+c.path(tokenKeyFile),
 			"--service-account-key-file="+c.path(tokenKeyFile),
 			"--allow-privileged=true",
-			// It taints each new Node as not ready. The node-lifecycle controller, which removes
-			// the taint, does not run.
-			"--disable-admission-plugins=TaintNodesByCondition",
 		)
 	}
 	return c.launch(ctx, APIServer, args, c.serves("readyz"))

@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +17,13 @@ import (
 
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/test/stack"
 )
 
 func nodeCommands() []command {
 	return []command{
-		{"node create NODE… [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
-			"registers Nodes like the kubelets of the VMs with these names; `swapped`: with the system UUID in the other byte order; " +
+		{"node create NODE… [by-kubelet] [swapped] [vm=VM] [uuid=UUID] [provider-id=ID] [node-ip=IP] [address=IP[,IP]] [hostname=NAME] [label=KEY=VALUE] [untainted] [initialized=REGION/ZONE/TYPE]",
+			"registers Nodes like the kubelets of the VMs with these names; `by-kubelet`: by a real kubelet without containers, which runs until the scenario ends; `swapped`: with the system UUID in the other byte order; " +
 				"`vm=`: for a VM with another name; `uuid=`: with this system UUID, whether or not a VM has it, or without a system UUID (`uuid=none`); " +
 				"`provider-id=`, `node-ip=`: as with these kubelet flags; `address=`: with this InternalIP and ExternalIP, as written by another cloud provider, or with addresses of two families; `hostname=`: with this Hostname; `label=`: with this label; `untainted`: without the taint, as without `--cloud-provider=external`; " +
 				"`initialized=`: as initialized by the vSphere CPI: untainted, with the VM's provider ID unless `provider-id=` sets another, and with these labels and their beta labels; TYPE is the instance type, or `none` as after the in-tree provider; " +
@@ -30,6 +33,7 @@ func nodeCommands() []command {
 		{"node taint NODE", "replaces all taints of a Node with the cloud provider's taint, as an administrator does", setTaints(
 			v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})},
 		{"node untaint NODE", "removes all taints of a Node, as an administrator does", setTaints()},
+		{"node restart NODE… [label=KEY=VALUE]", "restarts the kubelets of Nodes, or starts them if they were killed; `label=`: with this label in `--node-labels`", restartKubelets},
 		{"node rebuilt NODE VM", "sets a Node's system UUID to another VM's, as when a VM is rebuilt under its old name and its kubelet takes over the Node; " +
 			"`none`: the kubelet reports no system UUID", func(a *arguments) action {
 			node := a.word("NODE")
@@ -42,11 +46,17 @@ func nodeCommands() []command {
 						return err
 					}
 				}
+				if n := w.nodes[name]; n.kubelet != nil {
+					n.kubelet.options.SystemUUID = m.UUID
+					return w.boot(ctx, n)
+				}
 				return w.patch(ctx, name, map[string]any{"status": map[string]any{"nodeInfo": map[string]any{"systemUUID": m.UUID}}}, "status")
 			})
 		}},
-		{"node ready NODE…", "sets the Ready condition of Nodes to True, as their kubelets do", setReady(v1.ConditionTrue)},
-		{"node unknown NODE…", "sets the Ready condition of Nodes to Unknown, as the control plane does when kubelets stop reporting", setReady(v1.ConditionUnknown)},
+		{"node ready NODE…", "sets the Ready condition of Nodes to True, as their kubelets do; starts a killed kubelet", func(a *arguments) action {
+			return onNodes(a.rest(), setReady)
+		}},
+		{"node unknown NODE…", "kills the kubelets of Nodes, and sets the Ready condition to Unknown, as the control plane does when kubelets stop reporting", setUnknown},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
 			return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
 				return w.stack.Client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
@@ -60,10 +70,12 @@ type registration struct {
 	uid  types.UID
 	// providerID is the expected provider ID, if the Node was created for a VM.
 	providerID string
-	// made is the Node as created.
+	// made is the Node as created, or as its kubelet made it ready.
 	made *v1.Node
 	// marked is the Node at the last mark, nil without a mark.
-	marked   *v1.Node
+	marked *v1.Node
+	// kubelet is nil if no kubelet was started for the Node.
+	kubelet  *kubeletProcess
 	vmsNamed func(pattern string) ([]fleet.VM, error)
 }
 
@@ -71,14 +83,6 @@ func setTaints(taints ...v1.Taint) func(*arguments) action {
 	return func(a *arguments) action {
 		return onNodes([]string{a.word("NODE")}, func(ctx context.Context, w *world, name string) error {
 			return w.patch(ctx, name, map[string]any{"spec": map[string]any{"taints": taints}})
-		})
-	}
-}
-
-func setReady(status v1.ConditionStatus) func(*arguments) action {
-	return func(a *arguments) action {
-		return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
-			return w.stack.Cluster.SetNodeReady(ctx, name, status)
 		})
 	}
 }
@@ -103,12 +107,23 @@ func onNodes(patterns []string, change func(context.Context, *world, string) err
 }
 
 type kubelet struct {
-	swapped, untainted         bool
+	isReal, swapped, untainted bool
 	vm, uuid, providerID, node string
 	hostname                   string
 	address                    []string
 	initialized                bool
 	labels                     map[string]string
+	// byHand is the reason that no kubelet can register the Node, or empty.
+	byHand string
+}
+
+// notByKubelet are the reasons that no kubelet registers a Node with these options here.
+var notByKubelet = map[string]string{
+	"untainted":    "without --cloud-provider=external, a kubelet reports an address of this host",
+	"node-ip=":     "a kubelet rejects an address that is on no interface of this host",
+	"hostname=":    "a kubelet uses the Node's name",
+	"address=":     "another cloud provider wrote the Node",
+	"initialized=": "another cloud provider wrote the Node",
 }
 
 func createNodes(a *arguments) action {
@@ -118,6 +133,9 @@ func createNodes(a *arguments) action {
 	for _, word := range a.rest() {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
+		case word == "by-kubelet":
+			k.isReal = true
+			a.p.hasKubelets = true
 		case word == "swapped":
 			k.swapped = true
 		case word == "untainted":
@@ -139,10 +157,18 @@ func createNodes(a *arguments) action {
 		default:
 			names = append(names, word)
 		}
+		option := word[:len(word)-len(value)]
+		if why := notByKubelet[option]; why != "" {
+			k.byHand = option + ": " + why
+		}
 	}
 	if len(names) == 0 {
 		a.fail("NODE is missing")
 	}
+	if k.isReal && k.byHand != "" {
+		a.fail("no kubelet registers such a Node: %s", k.byHand)
+	}
+	a.p.byHand = cmp.Or(a.p.byHand, k.byHand)
 	return func(ctx context.Context, w *world) error {
 		for _, name := range names {
 			if err := w.create(ctx, name, k); err != nil {
@@ -181,6 +207,7 @@ func (a *arguments) sized(value string) string {
 	if !ok {
 		return value
 	}
+	a.p.byHand = cmp.Or(a.p.byHand, "size: the value may be too long for a flag")
 	n, err := bytesIn(size)
 	if err != nil {
 		a.fail("%v", err)
@@ -241,6 +268,17 @@ func (k kubelet) spec(name string, m fleet.VM) cluster.NodeSpec {
 }
 
 func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, providerID string) error {
+	n := &registration{name: spec.Name, providerID: providerID, vmsNamed: w.vmsNamed}
+	if k.isReal || w.stack.HasNodeLifecycle {
+		n.kubelet = &kubeletProcess{options: stack.KubeletOptions{
+			Node: spec.Name, SystemUUID: spec.SystemUUID, ProviderID: spec.ProviderID, Labels: maps.Clone(spec.Labels),
+		}}
+		if former := w.nodes[spec.Name]; former != nil && former.kubelet != nil {
+			n.kubelet.process = former.kubelet.process
+		}
+		w.nodes[spec.Name] = n
+		return w.boot(ctx, n)
+	}
 	node := spec.Node()
 	if k.untainted {
 		node.Spec.Taints = nil
@@ -250,7 +288,9 @@ func (w *world) register(ctx context.Context, k kubelet, spec cluster.NodeSpec, 
 	if err != nil {
 		return err
 	}
-	w.nodes[spec.Name] = &registration{name: spec.Name, uid: node.UID, providerID: providerID, made: node, vmsNamed: w.vmsNamed}
+	n.uid = node.UID
+	n.made = node
+	w.nodes[spec.Name] = n
 	return w.awaitNode(ctx, spec.Name, node.UID)
 }
 

@@ -20,6 +20,10 @@ type Scenario struct {
 	Name string
 	// Story is the description of the scenario.
 	Story string
+	// ByHand is the reason that kubelets cannot register its Nodes, or empty.
+	ByHand string
+	// HasKubelets reports whether it starts kubelets.
+	HasKubelets bool
 	// Held is the total time of the hold commands, close to the minimum duration.
 	Held time.Duration
 
@@ -69,6 +73,8 @@ func Load(path string) (*Scenario, error) {
 	}
 	s.config = p.configs[configSection]
 	s.Held = p.held
+	s.ByHand = p.byHand
+	s.HasKubelets = p.hasKubelets
 	if s.fleet == "" || s.config == nil || s.steps == nil {
 		p.addError(line, "a scenario needs the sections %s, %s and %s", fleetSection, configSection, scriptSection)
 	}
@@ -94,7 +100,10 @@ type parser struct {
 	// configs are the configurations by section.
 	configs map[string]*configuration
 	held    time.Duration
-	errs    []error
+	// byHand and hasKubelets are those of the Scenario.
+	byHand      string
+	hasKubelets bool
+	errs        []error
 }
 
 func (p *parser) addError(line int, format string, args ...any) {

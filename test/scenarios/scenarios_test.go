@@ -30,8 +30,9 @@ var pool = stack.NewPool(filepath.Join("..", ".."), poolSize)
 const poolSize = 10
 
 var (
-	rest = flag.Bool("rest", false, "play only the scenarios that are not in core.txt")
-	help = flag.Bool("commands", false, "print the commands and conditions of scripts")
+	rest     = flag.Bool("rest", false, "play only the scenarios that are not in core.txt")
+	kubelets = flag.Bool("kubelets", false, "play with kubelets and the node-lifecycle controller, without hand-made Nodes")
+	help     = flag.Bool("commands", false, "print the commands and conditions of scripts")
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -42,7 +43,12 @@ func run(m *testing.M) int {
 		printCommands(os.Stdout)
 		return 0
 	}
-	if _, err := cluster.Find(); errors.Is(err, cluster.ErrNoBinaries) {
+	pool.NodeLifecycle = *kubelets
+	needed := []string{cluster.Etcd, cluster.APIServer}
+	if *kubelets {
+		needed = append(needed, cluster.ControllerManager, cluster.HollowKubelet)
+	}
+	if _, err := cluster.Find(needed...); errors.Is(err, cluster.ErrNoBinaries) {
 		missing = err
 		// With this line go test prints [no tests to run] behind the package's name; it hides any other
 		// output of a passing package.
@@ -67,12 +73,22 @@ func play(t *testing.T, s *Scenario) error {
 	if missing != nil {
 		t.Skip(missing)
 	}
+	if *kubelets && s.ByHand != "" {
+		t.Skip(s.ByHand)
+	}
+	if _, err := cluster.Find(cluster.HollowKubelet); s.HasKubelets && err != nil {
+		t.Skip(err)
+	}
 	on, binary, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.Release(on)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	timeout := 5 * time.Minute
+	if *kubelets {
+		timeout *= 3 // to start a hundred kubelets takes a minute on an idle host
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	return s.Play(ctx, on, binary, func(line string) { fmt.Fprintln(t.Output(), line) })
 }
@@ -152,6 +168,7 @@ func TestFailures(t *testing.T) {
 		"no such Node":  {node + "node delete node\nexpect node initialized within 100ms", "actual:\n  node: the Node does not exist"},
 		"no Event":      {node + "expect node event Fire within 100ms", "actual:\n  node: Events: none"},
 		"log lines":     {daemon + "log lines 2 'Starting the vSphere'", `1 lines contain "Starting the vSphere", want 2: `},
+		"no kubelet":    {node + "node restart node", "the Node node has no kubelet"},
 		"no VM":         {node + "vm PowerOff other", `the fleet has no VM "other"`},
 		"changed":       {node + "mark nodes\nnode label node a=b\nexpect node unchanged within 100ms", "actual:\n  node: written to since `mark nodes`, last by "},
 		"status":        {node + "mark nodes\nnode unknown node\nexpect node as-marked within 100ms", "actual:\n  node: &Node{"},

@@ -39,6 +39,9 @@ func Binary(ctx context.Context, module, dir string) (string, error) {
 // A Pool provides stacks to parallel tests. Stacks are started on demand and used by one test at a time, because a daemon
 // handles all Nodes.
 type Pool struct {
+	// NodeLifecycle is that option of the stacks. Set it before the first Acquire.
+	NodeLifecycle bool
+
 	module string
 	// free contains the unused stacks. Acquire receives from it, Release sends to it, and it is
 	// never closed.
@@ -71,7 +74,7 @@ func (p *Pool) Acquire(ctx context.Context) (*Stack, string, error) {
 	if err := p.build(ctx); err != nil {
 		return nil, "", err
 	}
-	s, err := Start(context.WithoutCancel(ctx), Options{Fleet: "vcenters: [{name: none}]"})
+	s, err := Start(context.WithoutCancel(ctx), Options{Fleet: "vcenters: [{name: none}]", NodeLifecycle: p.NodeLifecycle})
 	if err != nil {
 		return nil, "", err
 	}

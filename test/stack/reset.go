@@ -20,6 +20,7 @@ func (s *Stack) Reset(ctx context.Context, description string) error {
 		// A running daemon could record further Events about deleted Nodes.
 		errs = append(errs, d.Kill())
 	}
+	errs = append(errs, s.killKubelets()...)
 	everything := metav1.ListOptions{}
 	options := metav1.DeleteOptions{}
 	lease := s.Client.CoordinationV1().Leases(namespace).Delete(ctx, serviceAccount, options)

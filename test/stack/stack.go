@@ -18,6 +18,7 @@ import (
 	"vzones/manifests"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
+	"vzones/test/process"
 )
 
 const (
@@ -38,9 +39,12 @@ type Stack struct {
 	Kubeconfig string
 	// Env are further environment variables of new daemons.
 	Env []string
+	// HasNodeLifecycle reports whether the control plane sets the Ready condition of Nodes whose kubelet is silent.
+	HasNodeLifecycle bool
 
 	fullNodes bool
 	daemons   []*Daemon
+	kubelets  []*process.Process
 	granted   []types.NamespacedName
 }
 
@@ -50,6 +54,8 @@ type Options struct {
 	// get different addresses, because credentials are by address.
 	Fleet   string
 	Cluster cluster.Options
+	// NodeLifecycle runs the node-lifecycle controller, which hand-made Nodes would confuse: all Nodes need kubelets.
+	NodeLifecycle bool
 	// FullNodes makes Register create Nodes with as much data as Nodes with running Pods.
 	FullNodes bool
 	// Bare omits the manifest and the Secret, for tests that install in another way and then call
@@ -60,7 +66,7 @@ type Options struct {
 // Start starts the control plane and the fleet in parallel and applies the manifest with the fleet's credentials in the
 // Secret. The caller must call Stop, unless Start fails.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
-	s := &Stack{fullNodes: opts.FullNodes}
+	s := &Stack{fullNodes: opts.FullNodes, HasNodeLifecycle: opts.NodeLifecycle}
 	if err := s.start(ctx, opts); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -75,13 +81,20 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	if s.Dir, err = os.MkdirTemp("", "vzones-stack-"); err != nil {
 		return err
 	}
+	if opts.NodeLifecycle {
+		opts.Cluster.Controllers = []string{cluster.NodeLifecycle}
+		// A third of the default grace period, and some renewals of a hollow kubelet's Lease.
+		opts.Cluster.Flags = map[string][]string{cluster.ControllerManager: {"--node-monitor-period=1s", "--node-monitor-grace-period=16s"}}
+	}
 	var g errgroup.Group
 	g.Go(func() (err error) {
 		s.Fleet, err = fleet.Start(ctx, spec)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.Cluster, err = cluster.Start(ctx, opts.Cluster)
+		if s.Cluster, err = cluster.Start(ctx, opts.Cluster); err == nil && opts.NodeLifecycle {
+			err = s.Cluster.StartControllerManager(ctx)
+		}
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -126,6 +139,7 @@ func (s *Stack) Stop() error {
 	for _, d := range s.daemons {
 		errs = append(errs, d.Kill())
 	}
+	errs = append(errs, s.killKubelets()...)
 	if s.Fleet != nil {
 		s.Fleet.Close()
 	}
