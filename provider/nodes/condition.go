@@ -82,7 +82,8 @@ func (w *writer) writeCondition(ctx context.Context, n *v1.Node, r *nodeRecord, 
 	return w.sendCondition(ctx, n, r, fmt.Sprint(want), report.NewCondition(n, want.status, want.reason, want.message))
 }
 
-// removeCondition is for a Node that got the condition while it had the taint, but is not in vSphere.
+// removeCondition is for a Node that got the condition while it had no provider ID, but is not in vSphere or another
+// provider's.
 func (w *writer) removeCondition(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	return w.sendCondition(ctx, n, r, "none", map[string]any{"$patch": "delete", "type": nodeinfo.TopologyReady})
 }

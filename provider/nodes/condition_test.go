@@ -270,6 +270,40 @@ func TestReadyIsOnOurNodesAlone(t *testing.T) {
 	}, withoutProviderID(named("east-1", zoned("r", "a")...)), foreign)
 }
 
+// TestReadyIsRemovedFromAnothersNode: another cloud controller manager initializes a Node after vzones has written the
+// condition. The condition is removed once, although the first patch fails, also after a restart.
+func TestReadyIsRemovedFromAnothersNode(t *testing.T) {
+	stale := named("east-2")
+	stale.Spec.ProviderID = "aws:///i-2"
+	stale.Status.Conditions = append(stale.Status.Conditions, v1.NodeCondition{Type: nodeinfo.TopologyReady, Status: v1.ConditionFalse, Reason: "VMNotFound"})
+	inWorld(t, topologyOf(config.DriftUpdate), func(w *world) {
+		w.wantReady("east-2", "")
+		w.source.place(at("r", "a", ""), nil, "east-1")
+		w.pass(time.Minute)
+		w.wantReady("east-1", "False/ProviderIDMissing")
+		w.mu.Lock()
+		w.rejectReady = errors.New("etcd is slow")
+		w.mu.Unlock()
+		before := w.conditions()
+		patches := w.patches()
+		w.edit("east-1", func(n *v1.Node) { n.Spec.ProviderID = "aws:///i-1" })
+		w.settle()
+		w.mu.Lock()
+		w.rejectReady = nil
+		w.mu.Unlock()
+		w.pass(time.Minute)
+		w.wantReady("east-1", "")
+		tries := w.conditions() - before
+		w.pass(3 * time.Hour)
+		if n := w.conditions() - before; n != tries || tries < 2 || tries > 4 {
+			t.Errorf("%d writes of the condition, %d of them later, want 2 to 4 at once", n, n-tries)
+		}
+		if n := w.patches() - patches; n != 0 {
+			t.Errorf("%d other writes, want none", n)
+		}
+	}, withoutProviderID(named("east-1", zoned("r", "a")...)), stale)
+}
+
 // TestReadyOfANodeThatMayNotBeOurs: a Node without a provider ID whose VM is unknown keeps an earlier condition.
 func TestReadyOfANodeThatMayNotBeOurs(t *testing.T) {
 	inWorld(t, topologyOf(config.DriftReport), func(w *world) {

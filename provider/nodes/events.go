@@ -128,10 +128,10 @@ func (e *events) emitEnd(ctx context.Context, n *v1.Node, r *nodeRecord, about s
 
 func (r *nodeRecord) log(ctx context.Context) klog.Logger {
 	log := klog.FromContext(ctx)
-	if vcenter := r.decision.VCenter; vcenter != "" {
-		log = log.WithValues("vCenter", quote.Plain(vcenter))
+	if r.decision == nil || r.decision.VCenter == "" {
+		return log
 	}
-	return log
+	return log.WithValues("vCenter", quote.Plain(r.decision.VCenter))
 }
 
 func (r *nodeRecord) hasProblem(about string) bool {

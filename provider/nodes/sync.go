@@ -20,9 +20,7 @@ import (
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
-		// The Node was deleted or is not ours.
-		c.store.forget(i.uid)
-		return 0
+		return c.leave(ctx, i)
 	}
 	c.store.Lock()
 	r := c.store.record(n)
@@ -47,6 +45,25 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 		return 0
 	}
 	return next
+}
+
+// leave forgets a Node that was deleted or is not ours. It first removes the condition that the Node got before another
+// cloud controller manager initialized it.
+func (c *Controller) leave(ctx context.Context, i item) time.Duration {
+	n, err := c.nodes.Get(i.name)
+	if err != nil || n.UID != i.uid || !nodeinfo.IsForeign(n.Spec.ProviderID) || report.ConditionOf(n).Status == "" || c.labels.Load() == nil {
+		c.store.forget(i.uid)
+		return 0
+	}
+	c.store.Lock()
+	r := c.store.record(n)
+	if r.decision != nil {
+		// The record is of the time when the Node was perhaps ours.
+		delete(c.store.records, n.UID)
+		r = c.store.record(n)
+	}
+	c.store.Unlock()
+	return c.writer.removeCondition(ctx, n, r)
 }
 
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
