@@ -157,7 +157,7 @@ func words[T any](values ...T) []string {
 const (
 	noNSXT = "vzones does not support NSX-T load balancers or routes: remove this section, " +
 		"and use a separate controller for them"
-	noAPI = "has no effect: vzones does not serve the API of the vSphere CPI"
+	noAPI = "has no effect, as in the vSphere CPI"
 )
 
 // SetByCPI is the NoEffect of a key that the vSphere CPI sets itself.
@@ -229,9 +229,9 @@ var Fields = []Field{
 		Ref: func(_ *Config, v *VCenter) any { return &v.SecretsDirectory },
 		Doc: "The absolute path of a directory that contains credentials. The directory may be missing. See [credentials](#credentials)."},
 	{In: SectionGlobal, Key: "apiDisable", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_DISABLE",
-		Doc: "No effect: vzones does not serve the CPI's API."},
+		Doc: "No effect, as in the CPI."},
 	{In: SectionGlobal, Key: "apiBinding", Kind: KindText, NoEffect: noAPI, Env: "VSPHERE_API_BINDING",
-		Doc: "No effect: vzones does not serve the CPI's API."},
+		Doc: "No effect, as in the CPI."},
 	{In: SectionEntry, Key: "tenantref", Kind: KindText, NoEffect: SetByCPI,
 		Doc: "No effect: OpenShift's installer writes this key with an empty value."},
 	{In: SectionEntry, Key: "secretref", Kind: KindText, NoEffect: SetByCPI,
