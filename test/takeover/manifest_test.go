@@ -129,7 +129,9 @@ func TestManifestTakenOver(t *testing.T) {
 // applyCPI applies the CPI's own manifest with the configuration and the credentials of the fleet.
 func (r *release) applyCPI() {
 	r.t.Helper()
-	manifest, err := os.ReadFile(filepath.Join(r.cpiModule, "releases", "v1.31", "vsphere-cloud-controller-manager.yaml"))
+	_, version, _ := strings.Cut(r.cpiModule, "@") // such as v1.36.0
+	minor := version[:strings.LastIndex(version, ".")]
+	manifest, err := os.ReadFile(filepath.Join(r.cpiModule, "releases", minor, "vsphere-cloud-controller-manager.yaml"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
