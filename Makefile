@@ -37,7 +37,7 @@ KUBELET := $(call controlplane,hollow-kubelet)
 LINT := bin/tools/golangci-lint
 PROMTOOL := bin/tools/promtool
 HELM := bin/tools/helm
-REGISTRY := bin/tools/registry
+OCI_REGISTRY := bin/tools/registry
 KUBECTL := bin/tools/kubectl
 # The modules with the CustomResourceDefinitions for the chart and its examples.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
@@ -79,7 +79,7 @@ demo: ## label the Nodes of a real control plane from three simulated vCenters (
 	@exec bin/demo
 
 .PHONY: helm
-helm: $(HELM) $(KUBECTL) $(REGISTRY) ## build Helm, kubectl and a registry for the tutorial and the tests of the chart
+helm: $(HELM) $(KUBECTL) $(OCI_REGISTRY) ## build Helm, kubectl and a registry for the tutorial and the tests of the chart
 	@go mod download -C .ci/crds $(CRDS)
 
 .PHONY: incumbent
@@ -111,7 +111,7 @@ controlplane: $(API) $(PODS) $(KUBELET) ## build etcd, kube-apiserver, kube-sche
 release: $(RELEASE_TOOLS) $(HELM) ## create all files of a release in dist/ (VERSION=v1.37.0, or SNAPSHOT=1 for a trial)
 	@echo "release: $(VERSION), into dist (three quarters of an hour the first time)"
 	@bin/tools/goreleaser check
-	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://example.com/vzones)' \
+	@PATH="$(abspath bin/tools):$$PATH" $(PINNED) GORELEASER_CURRENT_TAG='$(VERSION)' RELEASE_HOME='$(or $(SOURCE),https://git.example.com/vzones)' \
 		RELEASE_LDFLAGS='-s $(STAMP)' bin/tools/goreleaser release --clean --timeout 2h --parallelism 1 \
 		$(if $(SNAPSHOT),--snapshot,--skip=publish)
 	@cp bin/release/* dist/
@@ -150,7 +150,7 @@ test: build $(API) $(KUBELET) ## run the unit tests, and the core scenarios agai
 .PHONY: test-race
 test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
 	@$(FAST) CGO_ENABLED=1 go test -race -vet=off -short -timeout 40m ./test/scenarios \
-		$$(go list ./... | grep -Ev '^vzones/(docs|config|topology|provider/plan|provider/addresses)(/|$$)')
+		$$(go list ./... | grep -Ev "^$$(go list -m)/(docs|config|topology|provider/plan|provider/addresses)(/|\$$)")
 
 .PHONY: test-scenarios
 test-scenarios: build $(API) ## run the scenarios and vzones scripts that make test skips
@@ -170,6 +170,15 @@ lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
 
 .PHONY: verify
 verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check versions, go.mod, go.sum and the modules
+
+# A developer runs it once: RELEASING.md.
+.PHONY: adopt
+adopt: ## set the project's host (MODULE=github.com/acme/vzones DOMAIN=vzones.acme.com REGISTRY=ghcr.io/acme CONTACT= OWNERS=)
+	@.ci/adopt '$(MODULE)' '$(DOMAIN)' '$(REGISTRY)' '$(CONTACT)' '$(OWNERS)'
+
+.PHONY: test-adopt
+test-adopt: ## adopt, build and check a scratch clone with made-up values (four minutes)
+	@.ci/test-adopt build check
 
 ##@ Test at length
 
@@ -309,7 +318,7 @@ bin/tools/krew bin/tools/validate-krew-manifest: .ci/goreleaser/go.mod
 $(HELM): .ci/helm/go.mod
 	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
 
-$(REGISTRY): .ci/release/go.mod
+$(OCI_REGISTRY): .ci/release/go.mod
 	@$(BUILD) registry -C .ci/release -o $(abspath $@) github.com/google/go-containerregistry/cmd/registry
 
 $(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go

@@ -93,8 +93,8 @@ func ParseLabelKey(key string) *ValueError {
 	case reserved != "":
 		return &ValueError{Message: "is reserved: kubernetes.io and k8s.io belong to Kubernetes, " +
 			"and a cloud provider cannot set labels in them" + instead}
-	case strings.HasPrefix(key, "vzones/"):
-		return &ValueError{Message: "is reserved: vzones/ is for vzones' own data on a Node" + instead}
+	case strings.HasPrefix(key, topology.OwnDomain+"/"):
+		return &ValueError{Message: "is reserved: " + topology.OwnDomain + "/ is for vzones' own data on a Node" + instead}
 	}
 	return nil
 }

@@ -56,6 +56,10 @@ const LabelRack = "topology.kubernetes.io/rack"
 // IsReservedLevel reports whether a key in a reserved domain can be a level's label.
 func IsReservedLevel(key string) bool { return key == LabelRack }
 
+// OwnDomain is the domain of all annotations, conditions, taints and labels that vzones itself defines. make adopt
+// sets it.
+const OwnDomain = "vzones"
+
 // CSIDomain is the domain of the labels that the kubelet sets for the CSI driver.
 const CSIDomain = "topology.csi.vmware.com"
 

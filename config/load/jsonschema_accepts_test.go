@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"vzones/config/configtest"
+	"vzones/topology"
 )
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
@@ -137,7 +138,7 @@ func TestJSONSchemaRejectsNothingValid(t *testing.T) {
 		"a|A|a b|' a'|a/b|/a|a.b|'*'|'a*'|a,b|'a,,b'|'..'|../a|a/../b|'[a'|'[a]'|system|none|ipv4|[IPV6, ' ']|['', '']|compute|[compute, folder]|"+
 		"10.0.0.1|10.0.0.256|'[fd00::1]'|'::'|vc_1|1-2|1.2|'1_'|a.|'4c'|vc:443|https://vc|10.0.0.0/8|'10.0.0.0/8, fd00::/8'|10.0.0.0/33|0.0.0.0/0|"+
 		"443|65535|65536|99999999999|60s|1h30m|24h|25h|.5s|-1s|+1s|+0|000h|0001h|a=b|'!a'|a in (b)|'a notin (b,c),d'|a>1|{region}|'{zone}x'|"+
-		"report|update|nearest|followed|host|example.com/x|kubernetes.io/x|vzones/x|topology.kubernetes.io/rack|2020-01-01|"+
+		"report|update|nearest|followed|host|example.com/x|kubernetes.io/x|"+topology.OwnDomain+"/x|topology.kubernetes.io/rack|2020-01-01|"+
 		"ab:cd|"+strings.Repeat("ab", 32)+"|"+strings.TrimSuffix(strings.Repeat("AB:", 20), ":")+"|"+strings.Repeat("a", 63)+"|"+strings.Repeat("a", 64)+"|"+strings.Repeat("a", 254), "|")
 	var whole yaml.Node
 	everyKey, err := os.ReadFile("testdata/every-key.yaml")

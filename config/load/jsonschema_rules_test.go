@@ -1,6 +1,7 @@
 package load
 
 import (
+	"regexp"
 	"strings"
 
 	"vzones/config"
@@ -276,7 +277,7 @@ func settleRules(s *jsonSchema) {
 }
 
 // reservedLabel is as in ParseLabelKey.
-var reservedLabel = `^([^/]*\.)?(` + strings.ReplaceAll(strings.Join([]string{"kubernetes.io", "k8s.io", topology.CSIDomain}, "|"), ".", `\.`) + `)/|^vzones/`
+var reservedLabel = `^([^/]*\.)?(` + strings.ReplaceAll(strings.Join([]string{"kubernetes.io", "k8s.io", topology.CSIDomain}, "|"), ".", `\.`) + `)/|^` + regexp.QuoteMeta(topology.OwnDomain) + `/`
 
 func labelKey(s *jsonSchema) {
 	s.Pattern, s.PatternErrorMessage = `^(`+subdomain+`/)?`+inLabel+`$`, wrongLabel

@@ -194,9 +194,9 @@ func (s *announcing) register(h cache.ResourceEventHandler) cache.ResourceEventH
 }
 
 const (
-	addressIndex = "vzones/address"
+	addressIndex = "address"
 	// vmIndex contains a Node's UUID in each byte order, or NameKey if it has no UUID.
-	vmIndex = "vzones/vm"
+	vmIndex = "vm"
 )
 
 // ByAddress returns the Nodes that claim an address, which may be foreign.

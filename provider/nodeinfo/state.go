@@ -13,22 +13,22 @@ import (
 // Keys that vzones writes to Nodes. They must never change.
 const (
 	// KeyVM is the annotation of the VM's last location: vCenter entry, slash, managed object ID.
-	KeyVM = "vzones/vm"
+	KeyVM = topology.OwnDomain + "/vm"
 	// KeyVCenter is the annotation of that vCenter's instance UUID.
-	KeyVCenter = "vzones/vcenter"
+	KeyVCenter = topology.OwnDomain + "/vcenter"
 	// KeyInstanceUUID is the annotation of the VM's instance UUID.
-	KeyInstanceUUID = "vzones/instance-uuid"
+	KeyInstanceUUID = topology.OwnDomain + "/instance-uuid"
 	// KeyLabels is the annotation of the level labels that vzones wrote and may remove, sorted, with commas.
-	KeyLabels = "vzones/labels"
+	KeyLabels = topology.OwnDomain + "/labels"
 	// KeyFormerAddresses is the annotation of addresses that the VM stopped reporting, as TYPE=IP with commas.
-	KeyFormerAddresses = "vzones/former-addresses"
+	KeyFormerAddresses = topology.OwnDomain + "/former-addresses"
 	// KeyInitialized labels Nodes that vzones initialized or found to be the only Node of their VM. No kubelet
-	// can set a label of this domain.
-	KeyInitialized = "vzones.node-restriction.kubernetes.io/initialized"
+	// can set a label of a domain that ends with node-restriction.kubernetes.io.
+	KeyInitialized = topology.OwnDomain + ".node-restriction.kubernetes.io/initialized"
 	// DriftTaint taints a Node whose labels differ from its placement.
-	DriftTaint = "vzones/topology-drift"
+	DriftTaint = topology.OwnDomain + "/topology-drift"
 	// TopologyReady reports whether a Node's topology labels match its placement.
-	TopologyReady = "vzones/TopologyReady"
+	TopologyReady = topology.OwnDomain + "/TopologyReady"
 )
 
 // HasCSIDriver reports whether the vSphere CSI driver is registered on a Node.

@@ -16,6 +16,7 @@ import (
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fixture"
+	"vzones/topology"
 )
 
 // enter runs a command line in a folder as the administrator of a cluster, with the kubectl and Helm
@@ -199,7 +200,7 @@ func cleanUp(t *testing.T, c *cluster.Cluster) {
 		}
 		others := 0
 		for _, key := range keys {
-			if strings.HasPrefix(key, "vzones") || strings.HasSuffix(key, "/shutdown") {
+			if strings.HasPrefix(key, topology.OwnDomain) || strings.HasSuffix(key, "/shutdown") {
 				t.Errorf("Node %s has %s", n.Name, key)
 			}
 			if key == othersKey {

@@ -15,15 +15,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/stack"
 )
 
-const (
-	patience = 2 * time.Minute
-	// readyCondition has the reason of the Event about a Node.
-	readyCondition = "vzones/TopologyReady"
-)
+const patience = 2 * time.Minute
 
 // judge replays recordings at once, and prints what differs.
 func (r *replay) judge(ctx context.Context, set []*recording) error {
@@ -240,7 +237,7 @@ func expect(running []*vm, created map[string]*v1.Node, hasUnreadable bool) {
 
 func reasonOf(n *v1.Node) string {
 	for _, c := range n.Status.Conditions {
-		if c.Type == readyCondition && c.Status != v1.ConditionTrue {
+		if c.Type == nodeinfo.TopologyReady && c.Status != v1.ConditionTrue {
 			return c.Reason
 		}
 	}
@@ -274,7 +271,7 @@ func compare(m *vm, n *v1.Node) (problems []string) {
 	differs("its beta region", n.Labels[v1.LabelFailureDomainBetaRegion], m.region)
 	differs("its beta zone", n.Labels[v1.LabelFailureDomainBetaZone], m.zone)
 	differs("its provider ID", n.Spec.ProviderID, m.providerID())
-	differs("its VM", n.Annotations["vzones/vm"], m.vcenter+"/"+m.id)
+	differs("its VM", n.Annotations[nodeinfo.KeyVM], m.vcenter+"/"+m.id)
 	instanceType := n.Labels[v1.LabelInstanceTypeStable]
 	if !strings.HasPrefix(instanceType, m.instanceType) {
 		differs("its instance type", instanceType, m.instanceType)

@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"vzones/provider/nodeinfo"
 	"vzones/test/stack"
 )
 
@@ -34,8 +35,8 @@ const none = "none"
 
 func conditions() []conditionKind {
 	return []conditionKind{
-		{"region=REGION", "the region label and its beta label have this value; `none`: neither label exists", topology(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
-		{"zone=ZONE", "the zone label and its beta label have this value; `none`: neither label exists", topology(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
+		{"region=REGION", "the region label and its beta label have this value; `none`: neither label exists", topologyCheck(v1.LabelTopologyRegion, v1.LabelFailureDomainBetaRegion)},
+		{"zone=ZONE", "the zone label and its beta label have this value; `none`: neither label exists", topologyCheck(v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone)},
 		{"provider=ID", "the Node has this provider ID; `yes`: the provider ID of the VM for which the Node was created; `none`: no provider ID", providerCheck},
 		{"initialized", "the Node does not have the cloud provider's taint", func(*arguments, string) check {
 			return present(func(s state) string { return unless(stack.Initialized(s.node), "uninitialized") })
@@ -53,14 +54,14 @@ func conditions() []conditionKind {
 		}},
 		{"label KEY=VALUE", "the Node has this label; `KEY=none`: it has no label with this key", labelCheck},
 		{"annotation KEY=VALUE", "the Node has this annotation; `KEY=none`: it has no annotation with this key", annotationCheck},
-		{"vm=VM", "the annotation `vzones/vm` contains this VM's vCenter and managed object ID; `yes`: of the VM for which the Node was created; `none`: the annotation does not exist", vmCheck},
+		{"vm=VM", "the annotation `" + nodeinfo.KeyVM + "` contains this VM's vCenter and managed object ID; `yes`: of the VM for which the Node was created; `none`: the annotation does not exist", vmCheck},
 		{"address TYPE=ADDRESS", "the first address of this type, such as `InternalIP`, has this value; `none`: the Node has no address of this type", addressCheck},
 		{"addresses LIST", "the Node has exactly these addresses, in this order, such as `\"InternalIP=10.0.0.1 ExternalIP=10.0.0.1\"`", addressesCheck},
 		{"untouched", "only the script has written to the Node, and the Node has no Events", func(*arguments, string) check { return present(untouched) }},
-		{"unchanged", "nothing has been written to the Node since `mark nodes`, except the condition `vzones/TopologyReady`", func(*arguments, string) check { return present(unchanged) }},
+		{"unchanged", "nothing has been written to the Node since `mark nodes`, except the condition `" + nodeinfo.TopologyReady + "`", func(*arguments, string) check { return present(unchanged) }},
 		{"unwritten", "nothing has been written to the Node since `mark nodes`", func(*arguments, string) check { return present(unwritten) }},
 		{"as-marked", "nothing in the Node has changed since `mark nodes`, except vzones' own labels, annotations and condition", func(*arguments, string) check { return present(asMarked) }},
-		{"ready=STATUS[/REASON]", "the condition `vzones/TopologyReady` has this status (`True`, `False` or `Unknown`) and reason; `none`: the condition does not exist", readyCheck},
+		{"ready=STATUS[/REASON]", "the condition `" + nodeinfo.TopologyReady + "` has this status (`True`, `False` or `Unknown`) and reason; `none`: the condition does not exist", readyCheck},
 		{"event REASON [count=N | says TEXT]", "the Node has Events with this reason: at least one, exactly N, or one whose message contains TEXT", eventCheck},
 		{"no-warning", "the Node has no Event of type Warning", func(*arguments, string) check { return noWarning }},
 	}
@@ -105,7 +106,7 @@ func unless(ok bool, actual string) string {
 	return actual
 }
 
-func topology(keys ...string) func(*arguments, string) check {
+func topologyCheck(keys ...string) func(*arguments, string) check {
 	return func(a *arguments, value string) check {
 		if value == "" {
 			a.fail("a value is missing")
@@ -213,11 +214,11 @@ func readyCheck(a *arguments, value string) check {
 	return present(func(s state) string {
 		actual := v1.NodeCondition{Status: none}
 		for _, c := range s.node.Status.Conditions {
-			if c.Type == readyCondition {
+			if c.Type == nodeinfo.TopologyReady {
 				actual = c
 			}
 		}
-		return unless(string(actual.Status) == want && (!hasReason || actual.Reason == reason), fmt.Sprintf("%s is %s %s: %s", readyCondition, actual.Status, actual.Reason, actual.Message))
+		return unless(string(actual.Status) == want && (!hasReason || actual.Reason == reason), fmt.Sprintf("%s is %s %s: %s", nodeinfo.TopologyReady, actual.Status, actual.Reason, actual.Message))
 	})
 }
 

@@ -11,12 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"vzones/provider/nodeinfo"
 	"vzones/test/fleet"
+	"vzones/topology"
 )
-
-const vmKey = "vzones/vm"
-
-const readyCondition = "vzones/TopologyReady"
 
 func vmCheck(a *arguments, name string) check {
 	if name == "" {
@@ -24,7 +22,7 @@ func vmCheck(a *arguments, name string) check {
 	}
 	return present(func(s state) string {
 		if name == none {
-			return entryIs(s.node.Annotations, "annotation", vmKey, none)
+			return entryIs(s.node.Annotations, "annotation", nodeinfo.KeyVM, none)
 		}
 		pattern := name
 		if name == "yes" {
@@ -41,7 +39,7 @@ func vmCheck(a *arguments, name string) check {
 			return fmt.Sprintf("the fleet has %d VMs named %q", len(vms), name)
 		}
 		want := vms[0].VCenter + "/" + vms[0].MoID
-		is := entryIs(s.node.Annotations, "annotation", vmKey, want)
+		is := entryIs(s.node.Annotations, "annotation", nodeinfo.KeyVM, want)
 		return unless(is == "", is+", want "+want)
 	})
 }
@@ -86,12 +84,12 @@ func ofOthers(n *v1.Node) *v1.Node {
 	foreign := func(all map[string]string) map[string]string {
 		all = maps.Clone(all)
 		maps.DeleteFunc(all, func(key, _ string) bool {
-			return strings.HasPrefix(key, "vzones/") || strings.HasPrefix(key, "vzones.")
+			return strings.HasPrefix(key, topology.OwnDomain+"/") || key == nodeinfo.KeyInitialized
 		})
 		return all
 	}
 	n = n.DeepCopy()
-	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == readyCondition })
+	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: foreign(n.Labels), Annotations: foreign(n.Annotations)}, Spec: n.Spec, Status: n.Status}
 }
 

@@ -3,6 +3,8 @@ package stack
 import (
 	"maps"
 	"slices"
+
+	"vzones/provider/nodeinfo"
 )
 
 // A leastRow documents one permission of the manifest.
@@ -63,7 +65,7 @@ var leastRows = map[string]leastRow{
 		narrower: "update is not enough for either: both send a patch, so that another writer's change is not lost",
 	},
 	"nodes/status patch": {
-		who:      "the framework's node controller, for addresses, and the topology controller, for the condition vzones/TopologyReady",
+		who:      "the framework's node controller, for addresses, and the topology controller, for the condition " + nodeinfo.TopologyReady,
 		fails:    []string{"the addresses of Nodes"},
 		narrower: "only the subresource, and not update",
 	},

@@ -9,7 +9,7 @@ func TestRaces(t *testing.T) {
 	const (
 		line   = "==================\n"
 		head   = "WARNING: DATA RACE\n"
-		ours   = "Previous write at 0x00c0004e3c68 by goroutine 7:\n  vzones/vcenter.(*connection).adopt()\n      target.go:50 +0x1\n\n"
+		ours   = "Previous write at 0x00c0004e3c68 by goroutine 7:\n  vcenter.(*connection).adopt()\n      target.go:50 +0x1\n\n"
 		copied = "Previous read at 0x00c0004e3c68 by goroutine 210:\n  crypto/tls.(*Config).Clone()\n      common.go:1009 +0x41b\n" +
 			"  k8s.io/apiserver/pkg/server/dynamiccertificates.(*DynamicServingCertificateController).syncCerts()\n      tlsconfig.go:171 +0xa9\n\n"
 		prepared = "Write at 0x00c0004e3c68 by goroutine 80:\n  golang.org/x/net/http2.configureServer()\n      server.go:203 +0x4b4\n" +

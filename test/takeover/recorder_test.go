@@ -16,6 +16,7 @@ import (
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"vzones/provider/nodeinfo"
+	"vzones/topology"
 )
 
 // A nodeRecorder watches all changes of Nodes, including those that are reverted at once, and records the unexpected
@@ -157,7 +158,7 @@ func removeOurs(n *v1.Node) {
 	n.Status.Conditions = slices.DeleteFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == nodeinfo.TopologyReady })
 	delete(n.Labels, nodeinfo.KeyInitialized)
 	for key := range n.Annotations {
-		if strings.HasPrefix(key, "vzones/") {
+		if strings.HasPrefix(key, topology.OwnDomain+"/") {
 			delete(n.Annotations, key)
 		}
 	}

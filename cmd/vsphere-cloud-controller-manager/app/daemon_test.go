@@ -22,6 +22,7 @@ import (
 
 	"vzones/config"
 	"vzones/test/logcapture"
+	"vzones/topology"
 )
 
 func TestConfigure(t *testing.T) {
@@ -208,13 +209,13 @@ func TestNodeLabels(t *testing.T) {
 	for flags, want := range map[string]string{
 		"":                            "map[a:file c:file]",
 		"--node-labels=a=flag,b=flag": "map[a:flag b:flag c:file]",
-		"--node-labels=a=flag --node-labels=b=flag":   "map[a:flag b:flag c:file]",
-		`--node-labels="a=flag" --node-labels='b='`:   "map[a:flag b: c:file]",
-		"--node-labels=a=x --node-labels=a=flag":      "map[a:flag c:file]",
-		"--node-labels=kubernetes.io/x=y,b=flag":      "map[a:file b:flag c:file]",
-		"--node-labels=topology.kubernetes.io/zone=x": "map[a:file c:file]",
-		"--node-labels=vzones/x=y":                    "--node-labels: label \"vzones/x\" is reserved",
-		"--node-labels=a":                             "--node-labels: label \"a\" has no =",
+		"--node-labels=a=flag --node-labels=b=flag":    "map[a:flag b:flag c:file]",
+		`--node-labels="a=flag" --node-labels='b='`:    "map[a:flag b: c:file]",
+		"--node-labels=a=x --node-labels=a=flag":       "map[a:flag c:file]",
+		"--node-labels=kubernetes.io/x=y,b=flag":       "map[a:file b:flag c:file]",
+		"--node-labels=topology.kubernetes.io/zone=x":  "map[a:file c:file]",
+		"--node-labels=" + topology.OwnDomain + "/x=y": "--node-labels: label \"" + topology.OwnDomain + "/x\" is reserved",
+		"--node-labels=a": "--node-labels: label \"a\" has no =",
 	} {
 		d := New(nil, Options{})
 		cmd := d.newCommand(t.Context(), newOptions(t))

@@ -103,7 +103,7 @@ func TestConvertKeepsTheStructure(t *testing.T) {
 vcenter:
   east: {server: vc-east.example.com, insecureFlag: no, ipFamily: []}
   vc-west.example.com:
-  south: {server: "fd00::10", secretName: own, secretNamespace: vzones, user: u, password: S3cretS3cret}
+  south: {server: "fd00::10", secretName: own, secretNamespace: team, user: u, password: S3cretS3cret}
 labels:
   zone: "yes"
   region: {inventory: datacenter, required: false}
@@ -126,7 +126,7 @@ vcenter:
   south:
     server: fd00::10
     secretName: own
-    secretNamespace: vzones
+    secretNamespace: team
 labels:
   region:
     inventory: datacenter
@@ -150,7 +150,7 @@ nodes:
 		"vc-east.example.com", "user@vsphere.local", "S3cretS3cret",
 		"vc-west.example.com", "user@vsphere.local", "S3cretS3cret",
 	})
-	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret vzones/own: ` +
+	const lost = `f.yaml:9: vcenter.south.password: the credentials come from the Secret team/own: ` +
 		`add user and password there if it contains none for fd00::10`
 	if len(w.Lost) != 1 || w.Lost[0].Error() != lost {
 		t.Errorf("lost: %v", w.Lost)

@@ -355,7 +355,7 @@ func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 		addLine("", "", label.Text)
 	}
 	if l.Plan != nil && l.Plan.Taint {
-		root.Add(cli.Red, "the Node has or gets the taint vzones/topology-drift")
+		root.Add(cli.Red, "the Node has or gets the taint "+nodeinfo.DriftTaint)
 	}
 	return root
 }

@@ -24,6 +24,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"vzones/cmd/vzones/world"
+	"vzones/provider/nodeinfo"
 	"vzones/test/fixture"
 )
 
@@ -123,7 +124,7 @@ func TestNoSecretIsRecorded(t *testing.T) {
 
 	node := v1.Node{}
 	node.Labels = map[string]string{"topology.kubernetes.io/zone": "a"}
-	node.Annotations = map[string]string{"vzones/vm": "a", "vzones/former-addresses": "a"}
+	node.Annotations = map[string]string{nodeinfo.KeyVM: "a", nodeinfo.KeyFormerAddresses: "a"}
 	node.Spec.Taints = make([]v1.Taint, 1)
 	node.Status.Addresses = make([]v1.NodeAddress, 2)
 	node.Status.Conditions = make([]v1.NodeCondition, 2)
