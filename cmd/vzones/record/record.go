@@ -88,20 +88,18 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 		_, _ = rand.Read(seed[:]) // It never returns an error.
 		n = newNames(seed)
 	}
-	about, files, err := record(ctx, &o.world, n)
+	r, err := record(ctx, &o.world, n)
 	end()
 	if err != nil {
 		return err
 	}
-	for _, v := range about.VCenters {
-		for _, problem := range v.Errors {
-			fmt.Fprintf(t.Stderr, "Warning: vCenter %s: %s\n", v.Name, problem)
-		}
+	for _, warning := range r.warnings {
+		fmt.Fprintf(t.Stderr, "Warning: %s\n", warning)
 	}
 	if o.dryRun {
-		return t.Write(contents(about, files))
+		return t.Write(r.contents())
 	}
-	data, err := archive(files)
+	data, err := archive(r.files)
 	if err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func run(ctx context.Context, t *cli.Tool, o *options) error {
 	if err := os.WriteFile(o.file, data, 0o600); err != nil {
 		return fmt.Errorf("writing the recording: %w", err)
 	}
-	fmt.Fprintf(t.Stderr, "Wrote %s with %s. To read it: vzones check --recording %[1]s\n", o.file, cli.Count(len(files), "file"))
+	fmt.Fprintf(t.Stderr, "Wrote %s with %s. To read it: vzones check --recording %[1]s\n", o.file, cli.Count(len(r.files), "file"))
 	return nil
 }
 
@@ -122,11 +120,19 @@ type file struct {
 	summary string
 }
 
-// record reads all vCenters and returns the files of the recording.
-func record(ctx context.Context, flags *world.Flags, n *names) (*recording.About, []file, error) {
+// A result is what record read.
+type result struct {
+	about *recording.About
+	files []file
+	// warnings are the vCenters' errors, with the original names.
+	warnings []string
+}
+
+// record reads all vCenters.
+func record(ctx context.Context, flags *world.Flags, n *names) (*result, error) {
 	w, err := world.Open(ctx, flags)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer w.Close()
 	ctx, cancel := w.Within(ctx)
@@ -151,13 +157,15 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*recording.About
 	slices.SortFunc(readings, func(a, b *reading) int { return strings.Compare(a.about.Name, b.about.Name) })
 	about := &recording.About{Tool: version.Get().GitVersion, NamesReplaced: n != nil}
 	var files []file
+	var warnings []string
 	for i, r := range readings {
+		warnings = append(warnings, r.warnings...)
 		r.about.Directory = fmt.Sprintf("vcenter-%d", i+1)
 		about.VCenters = append(about.VCenters, r.about)
 		for j, o := range r.objects {
 			data, err := xml.MarshalIndent(o, "", "  ")
 			if err != nil {
-				return nil, nil, fmt.Errorf("writing %s: %w", o.Obj, err)
+				return nil, fmt.Errorf("writing %s: %w", o.Obj, err)
 			}
 			files = append(files, file{name: fmt.Sprintf("%s/%05d-%s.xml", r.about.Directory, j, o.Obj.Encode()), data: data})
 		}
@@ -174,11 +182,12 @@ func record(ctx context.Context, flags *world.Flags, n *names) (*recording.About
 	for _, node := range w.Nodes {
 		list.Items = append(list.Items, n.node(node, further))
 	}
-	return about, append(files,
+	files = append(files,
 		yamlFile(recording.NodesFile, cli.Count(len(list.Items), "Node"), list),
 		yamlFile(recording.ConfigFile, "the rules, without servers and credentials", n.config(w.Config)),
 		yamlFile(recording.AboutFile, "versions, numbers of objects, times, errors", about),
-	), nil
+	)
+	return &result{about: about, files: files, warnings: warnings}, nil
 }
 
 // yamlFile panics if the value has no YAML form.
@@ -209,22 +218,22 @@ func archive(files []file) ([]byte, error) {
 }
 
 // contents summarizes the files, and lists all properties.
-func contents(about *recording.About, files []file) []byte {
+func (r *result) contents() []byte {
 	var b strings.Builder
 	size := 0
-	for _, f := range files {
+	for _, f := range r.files {
 		size += len(f.data)
 	}
 	names := "replaced"
-	if !about.NamesReplaced {
+	if !r.about.NamesReplaced {
 		names = "kept"
 	}
-	fmt.Fprintf(&b, "%s, %s uncompressed. Names, addresses and UUIDs are %s.\n\n", cli.Count(len(files), "file"), cli.Count(size, "byte"), names)
-	for i := range about.VCenters {
-		v := &about.VCenters[i]
+	fmt.Fprintf(&b, "%s, %s uncompressed. Names, addresses and UUIDs are %s.\n\n", cli.Count(len(r.files), "file"), cli.Count(size, "byte"), names)
+	for i := range r.about.VCenters {
+		v := &r.about.VCenters[i]
 		fmt.Fprintf(&b, "%s/*.xml: %s\n", v.Directory, cmp.Or(counts(v.Objects), "not read"))
 	}
-	for _, f := range files {
+	for _, f := range r.files {
 		if f.summary != "" {
 			fmt.Fprintf(&b, "%s: %s\n", f.name, f.summary)
 		}
@@ -236,7 +245,7 @@ func contents(about *recording.About, files []file) []byte {
 			kinds = strings.Join(p.types, ", ")
 		}
 		how := p.how
-		if !about.NamesReplaced {
+		if !r.about.NamesReplaced {
 			how = strings.ReplaceAll(how, "replaced", "kept")
 		}
 		fmt.Fprintf(&b, "  %s %s: %s (%s)\n", kinds, p.path, how, p.why)

@@ -70,11 +70,11 @@ func start(t *testing.T, description string, sections map[string]any) (*fleet.Fl
 // write records to a file, and returns its path and its files.
 func write(t *testing.T, flags *world.Flags, n *names) (path string, files []file) {
 	t.Helper()
-	_, files, err := record(t.Context(), flags, n)
+	r, err := record(t.Context(), flags, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := archive(files)
+	data, err := archive(r.files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func write(t *testing.T, flags *world.Flags, n *names) (path string, files []fil
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path, files
+	return path, r.files
 }
 
 // place is the result for a Node: its labels and addresses, or the reason that it has none.
@@ -243,12 +243,12 @@ func TestTagErrorsAreRecorded(t *testing.T) {
 // A manipulated recording leads to no other server and reads no files of the host.
 func TestManipulatedRecording(t *testing.T) {
 	_, flags := start(t, two, nil)
-	_, files, err := record(t.Context(), flags, nil)
+	r, err := record(t.Context(), flags, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	open := func(change func(f *file)) (*world.World, error) {
-		changed := slices.Clone(files)
+		changed := slices.Clone(r.files)
 		for i := range changed {
 			change(&changed[i])
 		}

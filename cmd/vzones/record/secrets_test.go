@@ -148,27 +148,27 @@ func TestNoSecretIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := &world.Flags{Config: configFile, Kubeconfig: fixture.ServeNodes(t, []v1.Node{node}), Timeout: time.Minute}
-	about, files, err := record(t.Context(), flags, newNames([32]byte{2}))
+	r, err := record(t.Context(), flags, newNames([32]byte{2}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := about.VCenters[0]; len(v.Errors) > 0 || v.Objects[typeVM] == 0 || v.Objects[typeVM] != len(uuids) {
+	if v := r.about.VCenters[0]; len(v.Errors) > 0 || v.Objects[typeVM] == 0 || v.Objects[typeVM] != len(uuids) {
 		t.Fatalf("the recording of a vCenter with %d VMs: %+v", len(uuids), v)
 	}
 	if len(p.secrets) < 1000 {
 		t.Errorf("only %d secrets are planted", len(p.secrets))
 	}
 	t.Logf("%d secrets are planted", len(p.secrets))
-	for _, f := range append(files, file{name: "--dry-run", data: contents(about, files)}) {
+	for _, f := range append(r.files, file{name: "--dry-run", data: r.contents()}) {
 		for _, secret := range p.in(f) {
 			t.Errorf("%s contains the secret %s", f.name, secret)
 		}
 	}
 	found := 0
-	if _, files, err = record(t.Context(), flags, nil); err != nil {
+	if r, err = record(t.Context(), flags, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
+	for _, f := range r.files {
 		found += len(p.in(f))
 	}
 	if found == 0 {

@@ -34,10 +34,14 @@ type reading struct {
 	about   recording.VCenter
 	objects []types.ObjectContent
 	tags    recording.Tags
+	// warnings are the errors with the original names, which only the user sees.
+	warnings []string
 }
 
 type reader struct {
-	names   *names
+	names *names
+	// vCenter is the original name.
+	vCenter string
 	session *session.Session
 	rest    *session.REST
 	// categories are the tag categories of the configured rules.
@@ -46,7 +50,7 @@ type reader struct {
 }
 
 func newReader(n *names, open vcenter.OpenSession, categories []string) *reader {
-	r := &reader{names: n, session: open.Session, categories: categories, out: &reading{}}
+	r := &reader{names: n, vCenter: open.VCenter, session: open.Session, categories: categories, out: &reading{}}
 	r.out.about.Name = n.text(open.VCenter)
 	r.out.about.Milliseconds = map[string]int64{}
 	r.out.about.TagErrors = map[string]int{}
@@ -77,6 +81,8 @@ func (r *reader) timed(what string, read func() error) {
 
 func (r *reader) failed(doing string, err error) {
 	r.out.about.Errors = append(r.out.about.Errors, doing+": "+r.describe(err))
+	text := world.Plain(r.vCenter, faults.Printable{Err: err})
+	r.out.warnings = append(r.out.warnings, fmt.Sprintf("vCenter %q: %s: %s", r.vCenter, doing, text))
 }
 
 // describe keeps the cause and the HTTP status of an error, and replaces all words of its text.
