@@ -467,6 +467,12 @@ func TestLabelsForEveryNode(t *testing.T) {
 	if want := map[string]string{"example.com/site": "one", "example.com/zone": "a"}; !maps.Equal(m.AdditionalLabels, want) {
 		t.Errorf("InstanceMetadata: additional labels %v, want %v", m.AdditionalLabels, want)
 	}
+	// Kubernetes 1.38 can write the additional labels of initialized Nodes again, whatever the drift policy.
+	drifted := ours()
+	drifted.Labels = map[string]string{"example.com/zone": "b"}
+	if m, err = p.InstanceMetadata(t.Context(), drifted); err != nil || m == nil || len(m.AdditionalLabels) > 0 {
+		t.Errorf("InstanceMetadata of an initialized Node = %+v, %v, want no additional labels", m, err)
+	}
 	if cfg.NodeLabels["example.com/zone"] != "none" {
 		t.Error("the configuration has changed")
 	}
