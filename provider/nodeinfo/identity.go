@@ -121,7 +121,7 @@ func WithRemedy(node *v1.Node, wasFound, deletes bool, searchErr error) error {
 	case !errors.Is(searchErr, topology.ErrAbsent), mayBeBareMetal && !IsUninitialized(node):
 		return searchErr
 	case mayBeBareMetal:
-		return fmt.Errorf("%w; if the Node is not a vSphere VM, exclude it with nodes.selector and remove the taint: %s", searchErr, TaintCommand(node.Name, "-"))
+		return fmt.Errorf("%w; if the Node is not a vSphere VM, exclude it with nodes.selector, and unless another provider initializes it, remove the taint: %s", searchErr, TaintCommand(node.Name, "-"))
 	case IsReady(node):
 		return fmt.Errorf("%w; the Node is ready, so its VM runs: give the account access to the VM, or add its vCenter to the configuration", searchErr)
 	case wasFound && node.Spec.ProviderID != "" && deletes:

@@ -15,6 +15,7 @@ import (
 	"vzones/cmd/vzones/cli"
 	"vzones/cmd/vzones/world"
 	"vzones/internal/quote"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 )
 
@@ -133,7 +134,7 @@ func (c *daemonCheck) find(nodes nodeList, others []Finding) []Finding {
 	if c.state == nil {
 		return nil
 	}
-	return slices.Concat(c.permissions(), c.scheduling(nodes), c.pods(), c.lease(), c.reported(nodes, others), c.versions(), c.unread())
+	return slices.Concat(c.permissions(), c.scheduling(nodes), c.pods(), c.lease(nodes), c.neighbors(), c.reported(nodes, others), c.versions(), c.unread())
 }
 
 // permissions reports the permissions that the ServiceAccount lacks.
@@ -256,7 +257,7 @@ func (c *daemonCheck) whyNotReady(p *world.DaemonPod) (text, short string) {
 }
 
 // lease reports that no Pod of the daemon leads.
-func (c *daemonCheck) lease() []Finding {
+func (c *daemonCheck) lease(nodes nodeList) []Finding {
 	flags := c.daemon.CommandLine
 	object := "Lease " + quote.Plain(flags.LeaseNamespace) + "/" + quote.Plain(flags.LeaseName)
 	l := c.state.Lease
@@ -265,8 +266,11 @@ func (c *daemonCheck) lease() []Finding {
 	switch {
 	case !flags.LeaderElect || c.state.IsElsewhere || isUnread:
 		return nil
-	case l != nil && l.IsHeld && !l.IsOwn:
+	case c.isLeaseTaken():
 		text := fmt.Sprintf("its holder %s is no Pod of %s, and renewed it %s ago for %v", quote.Value(l.Holder), c.daemon.Workload(), ago(l.Age), l.Duration)
+		if owner := c.leaseOwner(nodes); owner != "" {
+			text += "; " + owner
+		}
 		return []Finding{{
 			ID: "VZ184", Object: object, Text: text,
 			Command: cli.Shell("kubectl", "-n", l.Namespace, "get", "lease", l.Name, "-o", "yaml"),
@@ -280,6 +284,51 @@ func (c *daemonCheck) lease() []Finding {
 		return []Finding{{ID: "VZ185", Object: object, Text: "it has no holder"}}
 	}
 	return []Finding{{ID: "VZ185", Object: object, Text: fmt.Sprintf("its holder %s renewed it %s ago for %v, so it has expired", quote.Value(l.Holder), ago(l.Age), l.Duration)}}
+}
+
+// isLeaseTaken reports whether a program other than the daemon leads.
+func (c *daemonCheck) isLeaseTaken() bool {
+	l := c.state.Lease
+	return c.daemon.CommandLine.LeaderElect && !c.state.IsElsewhere && l != nil && l.IsHeld && !l.IsOwn
+}
+
+// leaseOwner names the cloud controller manager that probably holds the Lease: a workload or else the providers of Nodes.
+func (c *daemonCheck) leaseOwner(nodes nodeList) string {
+	var names []string
+	for _, n := range c.state.Neighbors {
+		if n.SharesLease {
+			names = append(names, n.Workload)
+		}
+	}
+	if len(names) > 0 {
+		return "it is probably held by " + quote.Some(names, quote.Most)
+	}
+	for _, n := range nodes {
+		if id := n.Node.Spec.ProviderID; nodeinfo.IsForeign(id) {
+			names = append(names, nodeinfo.Scheme(id))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("it may be held by the cloud controller manager of %s with provider IDs of %s", cli.Count(len(names), "Node"), quote.Some(slices.Compact(names), quote.Most))
+}
+
+// neighbors reports other cloud controller managers in the cluster.
+func (c *daemonCheck) neighbors() (found []Finding) {
+	for _, n := range c.state.Neighbors {
+		finding := Finding{ID: "VZ188", Object: n.Workload, Text: "its image is " + quote.Value(n.Image)}
+		if n.SharesLease {
+			if c.isLeaseTaken() {
+				continue
+			}
+			finding.ID = "VZ189"
+			finding.Text = "it uses Lease " + quote.Plain(c.daemon.CommandLine.LeaseNamespace) + "/" + quote.Plain(c.daemon.CommandLine.LeaseName) + ", as the daemon does"
+		}
+		found = append(found, finding)
+	}
+	return found
 }
 
 // reported reports the daemon's Warnings and conditions about objects without another finding.

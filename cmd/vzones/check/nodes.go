@@ -193,7 +193,7 @@ func (c *nodeCheck) unplacedNode(n *node, id string) Finding {
 		switch {
 		case mayBeMetal:
 			finding.Short += ", and they have the taint"
-			finding.Advice = "Give the account access to the VMs, or add their vCenter to the configuration. Exclude Nodes that are not vSphere VMs with nodes.selector, and remove their taint."
+			finding.Advice = "Give the account access to the VMs, or add their vCenter to the configuration. Exclude Nodes that are not vSphere VMs with nodes.selector, and remove their taint unless another provider initializes them."
 		case isReady:
 			finding.Advice = "Give the account access to the VM, or add its vCenter to the configuration. The Node is ready, so its VM runs: do not delete the Node."
 		case !errors.Is(n.Err, topology.ErrAbsent):

@@ -99,12 +99,21 @@ func findDaemon(ctx context.Context, client kubernetes.Interface, namespace stri
 // workloadOf returns the workload of a daemon's Pod. It returns zero for other Pods, finished Pods, and
 // static Pods, which any kubelet can create with any label.
 func workloadOf(p *v1.Pod) workload {
+	of := ownerOf(p)
+	if hasEnded(p) || containerOf(p) == nil || p.Annotations[v1.MirrorPodAnnotationKey] != "" || of.kind == kindNode {
+		return workload{}
+	}
+	return of
+}
+
+func hasEnded(p *v1.Pod) bool {
+	return p.DeletionTimestamp != nil || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
+
+// ownerOf returns the owner of a Pod, or the Pod itself.
+func ownerOf(p *v1.Pod) workload {
 	owner := metav1.GetControllerOf(p)
 	switch {
-	case p.DeletionTimestamp != nil, p.Status.Phase == v1.PodSucceeded, p.Status.Phase == v1.PodFailed, containerOf(p) == nil:
-		return workload{}
-	case p.Annotations[v1.MirrorPodAnnotationKey] != "", owner != nil && owner.Kind == "Node":
-		return workload{}
 	case owner == nil:
 		return workload{"Pod", p.Name}
 	case owner.Kind == "ReplicaSet" && p.Labels["pod-template-hash"] != "": // During a rollout two ReplicaSets belong to one Deployment.

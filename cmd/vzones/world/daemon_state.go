@@ -40,6 +40,8 @@ type DaemonState struct {
 	Events []v1.Event
 	// NodeEvents are the daemon's newest Warnings about Nodes, by the Node's name.
 	NodeEvents map[string]v1.Event
+	// Neighbors are other cloud controller managers, sorted by workload.
+	Neighbors []Neighbor
 	// IsElsewhere reports whether the daemon uses a kubeconfig. Its Lease and permissions may be in another cluster then.
 	IsElsewhere bool
 	// Unread are the reasons that parts were not read.
@@ -106,6 +108,7 @@ func (d *Daemon) readState(ctx context.Context, cfg *config.Config, wait time.Du
 		wg.Go(func() { unread("the Lease", d.readLease(ctx, s, wait)) })
 		wg.Go(func() { unread("permissions", d.review(ctx, s, Permissions(cfg, d.CommandLine, d.Namespace))) })
 		wg.Go(func() { unread("Events of Nodes", d.readNodeEvents(ctx, s)) })
+		wg.Go(func() { unread("other cloud controller managers", d.readNeighbors(ctx, s)) })
 	}
 	wg.Wait()
 	for i := range s.Pods {

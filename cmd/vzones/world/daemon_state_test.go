@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
@@ -83,6 +84,41 @@ func TestLeaseHolder(t *testing.T) {
 				t.Errorf("got the Lease %+v, want held %t and the daemon's %t", l, c.isHeld, c.isOf)
 			}
 		})
+	}
+}
+
+// Other cloud controller managers are found by their program or image, in the daemon's namespace and in kube-system.
+func TestNeighbors(t *testing.T) {
+	of := func(namespace, name, image string, words ...string) *v1.Pod {
+		return &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+			Spec:       v1.PodSpec{Containers: []v1.Container{{Image: image, Command: words}}},
+		}
+	}
+	const system = metav1.NamespaceSystem
+	ended := of(system, "ended", "aws-cloud-controller-manager")
+	ended.Status.Phase = v1.PodFailed
+	static := of(system, "cloud-controller-manager-cp-1", "rancher/rke2-cloud-provider:v1.37.1", "cloud-controller-manager", "--leader-elect-resource-name=rke2-cloud-controller-manager")
+	static.OwnerReferences = []metav1.OwnerReference{{Kind: "Node", Name: "cp-1", Controller: new(true)}}
+	owned := func(name string) *v1.Pod {
+		p := of(system, name, "registry:5000/aws/cloud-controller-manager:v1.37.0@sha256:00", "/bin/aws-cloud-controller-manager", "--v=2")
+		ownedBy("DaemonSet", "aws-ccm")(p)
+		return p
+	}
+	_, s := stateOf(t,
+		aPod("a", func(p *v1.Pod) { p.Spec.Containers[0].Args = []string{"--cloud-provider=vsphere"} }),
+		owned("aws-1"), owned("aws-2"), static, ended,
+		of(system, "hcloud", "hetznercloud/hcloud-cloud-controller-manager:v2", "/bin/hcloud-cloud-controller-manager", "--leader-elect=false"),
+		of(system, "kube-controller-manager", "kube-controller-manager:v1.37.1", "kube-controller-manager", "--cloud-provider=external"),
+		of("other", "elsewhere", "aws-cloud-controller-manager"),
+	)
+	want := []Neighbor{
+		{"DaemonSet kube-system/aws-ccm", "registry:5000/aws/cloud-controller-manager:v1.37.0@sha256:00", true},
+		{"Pod kube-system/cloud-controller-manager-cp-1", "rancher/rke2-cloud-provider:v1.37.1", false},
+		{"Pod kube-system/hcloud", "hetznercloud/hcloud-cloud-controller-manager:v2", false},
+	}
+	if diff := cmp.Diff(want, s.Neighbors); diff != "" {
+		t.Errorf("other cloud controller managers (-want +got):\n%s", diff)
 	}
 }
 

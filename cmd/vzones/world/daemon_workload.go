@@ -16,6 +16,7 @@ import (
 const (
 	kindDaemonSet  = "DaemonSet"
 	kindDeployment = "Deployment"
+	kindNode       = "Node" // owns static Pods
 )
 
 // A workload identifies the object that creates the daemon's Pods, or a Pod without an owner.
