@@ -35,6 +35,7 @@ PODS := $(call controlplane,kube-scheduler kube-controller-manager)
 KUBELET := $(call controlplane,hollow-kubelet)
 
 LINT := bin/tools/golangci-lint
+ACTIONLINT := bin/tools/actionlint
 PROMTOOL := bin/tools/promtool
 HELM := bin/tools/helm
 OCI_REGISTRY := bin/tools/registry
@@ -54,7 +55,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 LICENSED := bin/licenses/LICENSE
 RELEASE_TOOLS := $(addprefix bin/tools/,goreleaser syft go-licenses krew validate-krew-manifest)
 # Without Prometheus and GoReleaser, whose builds do not need most of their modules.
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/helm .ci/crds .ci/release
+MODULES := . test/controlplane test/incumbent .ci/tools .ci/actionlint .ci/helm .ci/crds .ci/release
 # These modules share packages, mostly of Kubernetes.
 SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
 
@@ -163,10 +164,11 @@ fmt: $(LINT) ## format the Go files
 	@cd .ci/release && ../../$(LINT) fmt
 
 .PHONY: lint
-lint: $(LINT) ## run gofmt, goimports, vet and the linters of .golangci.yml
+lint: $(LINT) $(ACTIONLINT) ## run gofmt, goimports, vet, the linters of .golangci.yml, and actionlint
 	@echo "lint: gofmt, goimports, vet and the linters of .golangci.yml (two minutes the first time)"
 	@$(LINT) run
 	@cd .ci/release && ../../$(LINT) run
+	@$(ACTIONLINT)
 
 .PHONY: verify
 verify: lint check-platforms check-versions check-tidy check-modules ## lint, and check versions, go.mod, go.sum and the modules
@@ -302,6 +304,9 @@ $(PROMTOOL): .ci/prometheus/go.mod
 
 $(LINT): .ci/tools/go.mod
 	@$(BUILD) golangci-lint -C .ci/tools -o $(abspath $@) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(ACTIONLINT): .ci/actionlint/go.mod
+	@$(BUILD) actionlint -C .ci/actionlint -o $(abspath $@) github.com/rhysd/actionlint/cmd/actionlint
 
 bin/tools/goreleaser: .ci/goreleaser/go.mod
 	@$(BUILD) goreleaser -C .ci/goreleaser -o $(abspath $@) github.com/goreleaser/goreleaser/v2
