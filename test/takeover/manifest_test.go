@@ -112,10 +112,13 @@ func TestManifestTakenOver(t *testing.T) {
 	takenOver := r.objects("vzones")
 
 	r.expectUnchanged()
-	r.helm("uninstall", "vzones")
-	r.applyCPI()
-	cpi = r.run(old)
+	r.helm("uninstall", "vzones") // the ServiceAccount and its tokens too
 	r.stop(d)
+	r.applyCPI()
+	if err := r.s.UseServiceAccount(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cpi = r.run(old)
 	r.hold(cpi, "the CPI has the cluster again")
 	r.stopIncumbent(cpi)
 
