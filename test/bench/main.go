@@ -105,6 +105,10 @@ func (b *bench) measureAll(ctx context.Context, todo []benchCase, stdout io.Writ
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
+	// The daemon may be the vSphere CPI.
+	if err := b.stack.Cluster.Apply(ctx, []byte(stack.CPIPermissions), nil); err != nil {
+		return err
+	}
 	// The first measurement only warms up files and caches.
 	if _, err := b.measure(ctx, warmUp); err != nil {
 		return err

@@ -10,6 +10,23 @@ import (
 
 const clusterRole = "system:cloud-controller-manager"
 
+// CPIPermissions are the permissions in the vSphere CPI's manifest that vzones does not need.
+const CPIPermissions = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: of-the-cpi}
+rules:
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [services], verbs: [list, patch, update, watch]}
+- {apiGroups: [""], resources: [serviceaccounts, endpoints], verbs: [create, get, list, watch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: of-the-cpi}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: of-the-cpi}
+subjects: [{kind: ServiceAccount, namespace: kube-system, name: cloud-controller-manager}]
+`
+
 // RemovePermission removes a resource from the rules of the manifest's ClusterRole. The returned function restores it.
 func (s *Stack) RemovePermission(ctx context.Context, resource string) (restore func(context.Context) error, err error) {
 	roles := s.Client.RbacV1().ClusterRoles()

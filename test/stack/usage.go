@@ -1,6 +1,9 @@
 package stack
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Usage is the resource usage of a daemon.
 type Usage struct {
@@ -12,8 +15,9 @@ type Usage struct {
 	Resident int64
 }
 
-// StopUsage stops the daemon like Stop and returns its total usage, on Linux only. No other child of this process may end
-// meanwhile, because the kernel only reports the sum of the times of all ended children.
+// StopUsage stops the daemon like Stop and returns its total usage, on Linux only, also of a daemon that exits with an
+// error. No other child of this process may end meanwhile, because the kernel only reports the sum of the times of all
+// ended children.
 //
 // The peak is read just before the end: the kernel initializes the peak of a child with the memory of its parent.
 func (d *Daemon) StopUsage() (Usage, error) {
@@ -25,11 +29,9 @@ func (d *Daemon) StopUsage() (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	if _, err := d.Stop(); err != nil {
-		return Usage{}, err
-	}
+	_, stopErr := d.Stop()
 	cpuAfter, err := childrenCPU()
-	return Usage{CPU: cpuAfter - cpuBefore, Peak: running.Peak}, err
+	return Usage{CPU: cpuAfter - cpuBefore, Peak: running.Peak}, errors.Join(stopErr, err)
 }
 
 // Usage returns the daemon's usage so far, on Linux only. The CPU time is in steps of 10 ms.

@@ -120,7 +120,7 @@ rules:
 		}
 	})
 	isNoWorkload := func(kind string) bool { return kind != "Deployment" && kind != "ConfigMap" }
-	for _, manifest := range [][]byte{[]byte(permissionsOfTheCPI), manifests.Shadow} {
+	for _, manifest := range [][]byte{[]byte(stack.CPIPermissions), manifests.Shadow} {
 		if err := w.s.Cluster.Apply(t.Context(), manifest, isNoWorkload); err != nil {
 			t.Fatal(err)
 		}

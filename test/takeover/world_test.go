@@ -87,27 +87,10 @@ func (w *world) configure() {
 		w.t.Fatal(err)
 	}
 	w.s.Env = []string{"ENABLE_ALPHA_DUAL_STACK=true"} // required by the CPI
-	if err := w.s.Cluster.Apply(w.t.Context(), []byte(permissionsOfTheCPI), nil); err != nil {
+	if err := w.s.Cluster.Apply(w.t.Context(), []byte(stack.CPIPermissions), nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
-
-// permissionsOfTheCPI are permissions in the CPI's manifest that vzones does not need.
-const permissionsOfTheCPI = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: of-the-cpi}
-rules:
-- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [services], verbs: [list, patch, update, watch]}
-- {apiGroups: [""], resources: [serviceaccounts, endpoints], verbs: [create, get, list, watch, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: of-the-cpi}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: of-the-cpi}
-subjects: [{kind: ServiceAccount, namespace: kube-system, name: cloud-controller-manager}]
-`
 
 func (w *world) start(binary string) *stack.Daemon {
 	w.t.Helper()
