@@ -55,7 +55,11 @@ func run(m *testing.M) int {
 		fmt.Printf("testing: warning: no tests to run\nskipped all scenarios: %v\n", err)
 	}
 	// The default is the number of processors.
-	if err := flag.Set("test.parallel", strconv.Itoa(poolSize)); err != nil {
+	parallel := poolSize
+	if *kubelets {
+		parallel = 4 // some scenarios run a hundred kubelets
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
 		fmt.Println(err)
 		return 1
 	}
