@@ -120,6 +120,24 @@ release: $(RELEASE_TOOLS) $(HELM) ## create all files of a release in dist/ (VER
 	@rm -rf bin/krew && KREW_ROOT='$(abspath bin/krew)' bin/tools/krew install --manifest dist/krew/vzones.yaml \
 		--archive dist/vzones_$(VERSION)_$$(go env GOOS)_$$(go env GOARCH).tar.gz
 
+# The registry folder for the chart.
+CHARTS ?= $(patsubst %/,%,$(dir $(IMAGE)))/charts
+.PHONY: publish
+publish: $(HELM) bin/tools/crane ## push the image and the chart in dist/ to IMAGE and CHARTS (COSIGN=cosign signs them)
+	@COSIGN='$(COSIGN)' .ci/publish '$(IMAGE)' '$(CHARTS)'
+
+# The files of the release, with the signature and the provenance of their checksums.
+.PHONY: github-release
+github-release:
+	@cp '$(PROVENANCE)' dist/SHA256SUMS.provenance.sigstore.json
+	@cd dist && gh release create '$(VERSION)' --verify-tag --notes-file RELEASE_NOTES.md SHA256SUMS* krew/vzones.yaml \
+		$$(awk '{ print $$2 }' SHA256SUMS)
+
+.PHONY: test-release
+test-release: $(HELM) $(KUBECTL) $(OCI_REGISTRY) bin/tools/crane $(API) $(PODS) ## install the files in dist/ from a registry on loopback into the demo's cluster
+	@$(BUILD) demo -o bin/demo ./test/demo
+	@.ci/test-release
+
 # Create the files that GoReleaser does not create, in bin/release.
 .PHONY: release-files
 release-files: image $(HELM) bin/tools/syft
@@ -323,8 +341,8 @@ bin/tools/krew bin/tools/validate-krew-manifest: .ci/goreleaser/go.mod
 $(HELM): .ci/helm/go.mod
 	@$(BUILD) helm -C .ci/helm -o $(abspath $@) helm.sh/helm/v4/cmd/helm
 
-$(OCI_REGISTRY): .ci/release/go.mod
-	@$(BUILD) registry -C .ci/release -o $(abspath $@) github.com/google/go-containerregistry/cmd/registry
+$(OCI_REGISTRY) bin/tools/crane: .ci/release/go.mod
+	@$(BUILD) $(@F) -C .ci/release -o $(abspath $@) github.com/google/go-containerregistry/cmd/$(@F)
 
 $(KUBECTL): .ci/helm/go.mod .ci/helm/kubectl/main.go
 	@$(BUILD) kubectl -C .ci/helm -o $(abspath $@) ./kubectl
