@@ -289,7 +289,7 @@ func (c *daemonCheck) lease(nodes nodeList) []Finding {
 // isLeaseTaken reports whether a program other than the daemon leads.
 func (c *daemonCheck) isLeaseTaken() bool {
 	l := c.state.Lease
-	return c.daemon.CommandLine.LeaderElect && !c.state.IsElsewhere && l != nil && l.IsHeld && !l.IsOwn
+	return c.daemon.LeaderElect && !c.state.IsElsewhere && l != nil && l.IsHeld && !l.IsOwn
 }
 
 // leaseOwner names the cloud controller manager that probably holds the Lease: a workload or else the providers of Nodes.
@@ -324,7 +324,7 @@ func (c *daemonCheck) neighbors() (found []Finding) {
 				continue
 			}
 			finding.ID = "VZ189"
-			finding.Text = "it uses Lease " + quote.Plain(c.daemon.CommandLine.LeaseNamespace) + "/" + quote.Plain(c.daemon.CommandLine.LeaseName) + ", as the daemon does"
+			finding.Text = "it uses Lease " + quote.Plain(c.daemon.LeaseNamespace) + "/" + quote.Plain(c.daemon.LeaseName) + ", as the daemon does"
 		}
 		found = append(found, finding)
 	}
