@@ -28,6 +28,9 @@ const patience = 30 * time.Second
 // settle is how long a problem lasts before it is a decision. The VM of a joining Node may not be read yet.
 const settle = 3 * time.Second
 
+// lag is how long a change in a vCenter may take to reach the watch. Another program may see it earlier.
+const lag = 10 * time.Second
+
 // Kinds of changes besides those of a Plan. kindUninitialized is the problem of an uninitialized Node.
 const (
 	kindProviderID    = "providerID"
@@ -96,7 +99,7 @@ func (s *shadow) update(ctx context.Context, events []world.NodeEvent) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
-		s.compare(ctx, n)
+		s.compare(ctx, n, ctx.Err() != nil)
 		s.predict(ctx, n)
 	}
 }
@@ -105,6 +108,7 @@ func (s *shadow) observe(ctx context.Context, e world.NodeEvent) {
 	switch {
 	case e.New == nil:
 		if n := s.nodes[e.Old.Name]; n != nil {
+			s.compare(ctx, n, true)
 			s.observeDeletion(ctx, n)
 			delete(s.nodes, e.Old.Name)
 		}
@@ -278,18 +282,20 @@ func (s *shadow) hasResult(n *v1.Node, c *Change) bool {
 }
 
 // compare compares the changes of other programs with the daemon's decision about the Node before them. While
-// that is unknown, they wait.
-func (s *shadow) compare(ctx context.Context, n *shadowed) {
+// that is unknown or recently differs, they wait, unless the Node or the watch ends.
+func (s *shadow) compare(ctx context.Context, n *shadowed, isEnd bool) {
 	if len(n.observed) == 0 {
 		return
 	}
 	l := s.view.Look(n.before)
 	isUnknown := errors.Is(l.Err, topology.ErrUnknown) || l.Uninitialized && l.Place.Metadata == nil
-	if isUnknown && time.Since(n.since) < patience && ctx.Err() == nil {
+	age := time.Since(n.since)
+	if isUnknown && age < patience && !isEnd {
 		return
 	}
 	n.vcenter = cmp.Or(l.VCenter(), n.vcenter)
 	changes := s.changes(ctx, l)
+	var waiting []Observed
 	for _, o := range n.observed {
 		o.Expected = o.From
 		o.Why = "vzones leaves it as it is"
@@ -314,10 +320,16 @@ func (s *shadow) compare(ctx context.Context, n *shadowed) {
 		default:
 			o.Verdict = verdictDiffers
 		}
+		if o.Verdict == verdictDiffers && age < lag && !isEnd {
+			waiting = append(waiting, o)
+			continue
+		}
 		s.conclude(n, o)
 	}
-	n.observed = nil
-	n.before = nil
+	n.observed = waiting
+	if len(waiting) == 0 {
+		n.before = nil
+	}
 }
 
 // observeDeletion compares a deletion by another program with the daemon's decision. The other program may have been

@@ -110,8 +110,19 @@ func TestShadow(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"agrees": {{event: joins, want: prediction}, {event: initializes("a"), want: agreement}},
 		"differs": {{event: joins, want: prediction}, {event: initializes("b"), want: []string{
-			agreement[0], agreement[1], "differs label topology.kubernetes.io/zone a", "withdrawn label topology.kubernetes.io/zone a",
-		}}},
+			agreement[0], agreement[1], "withdrawn label topology.kubernetes.io/zone a",
+		}}, {after: lag, want: []string{"differs label topology.kubernetes.io/zone a"}}},
+		"the watch sees a VM later": {
+			{event: world.NodeEvent{New: initializedNode("a")}},
+			{event: world.NodeEvent{Old: initializedNode("a"), New: withAddresses}},
+			{after: lag / 2, view: fakeView{hasAddresses: true}, want: []string{"agrees addresses  " + sorted}},
+		},
+		"a Node that differs is deleted": {
+			{event: joins, want: prediction}, {event: initializes("b"), want: []string{
+				agreement[0], agreement[1], "withdrawn label topology.kubernetes.io/zone a",
+			}},
+			{event: deletes, want: []string{"differs label topology.kubernetes.io/zone a", "differs node  present"}},
+		},
 		"the other one is first": {
 			{event: joins, view: fakeView{err: unknown}}, {event: initializes("a"), view: fakeView{err: unknown}},
 			{after: time.Second, want: agreement},
