@@ -128,7 +128,7 @@ publish: $(HELM) bin/tools/crane ## push the image and the chart in dist/ to IMA
 
 # The files of the release, with the signature and the provenance of their checksums.
 .PHONY: github-release
-github-release:
+github-release: ## create the release of VERSION with the files in dist/ on GitHub (PROVENANCE=FILE)
 	@cp '$(PROVENANCE)' dist/SHA256SUMS.provenance.sigstore.json
 	@cd dist && gh release create '$(VERSION)' --verify-tag --notes-file RELEASE_NOTES.md SHA256SUMS* krew/vzones.yaml \
 		$$(awk '{ print $$2 }' SHA256SUMS)
@@ -167,12 +167,12 @@ test: build $(API) $(KUBELET) ## run the unit tests, and the core scenarios agai
 
 # Packages without goroutines are skipped.
 .PHONY: test-race
-test-race: $(API) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
+test-race: $(API) $(KUBELET) ## run the unit tests and some scenarios with the race detector (needs a C compiler)
 	@$(FAST) CGO_ENABLED=1 go test -race -vet=off -short -timeout 40m ./test/scenarios \
 		$$(go list ./... | grep -Ev "^$$(go list -m)/(docs|config|topology|provider/plan|provider/addresses)(/|\$$)")
 
 .PHONY: test-scenarios
-test-scenarios: build $(API) ## run the scenarios and vzones scripts that make test skips
+test-scenarios: build $(API) $(KUBELET) ## run the scenarios and vzones scripts that make test skips
 	@$(TEST) -timeout 40m ./test/scenarios -rest
 	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
 
