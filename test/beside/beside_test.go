@@ -32,7 +32,7 @@ func TestNeitherTouchesTheOthersNodes(t *testing.T) {
 	// The other provider's controllers need no log.
 	klog.SetLogger(klog.Logger{})
 	t.Logf("-beside.seed=%d -beside.events=%d", *seed, *eventCount)
-	w := newWorld(t, binary, rand.New(rand.NewPCG(*seed, 5778))) //nolint:gosec // repeatable
+	w := newWorld(t, binary, rand.New(rand.NewPCG(*seed, 5778)))
 	for range *eventCount {
 		w.event()
 		if w.isFailed() {

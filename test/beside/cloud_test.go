@@ -107,15 +107,15 @@ func (c *cloud) InstanceMetadata(_ context.Context, node *v1.Node) (*cloudprovid
 	}, nil
 }
 
-func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)                   { return c, true }
+func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool)                    { return c, true }
 func (c *cloud) Initialize(cloudprovider.ControllerClientBuilder, <-chan struct{}) {}
-func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool)                 { return nil, false }
-func (c *cloud) Instances() (cloudprovider.Instances, bool)                       { return nil, false }
-func (c *cloud) Zones() (cloudprovider.Zones, bool)                               { return nil, false }
-func (c *cloud) Clusters() (cloudprovider.Clusters, bool)                         { return nil, false }
-func (c *cloud) Routes() (cloudprovider.Routes, bool)                             { return nil, false }
-func (c *cloud) ProviderName() string                                             { return "other" }
-func (c *cloud) HasClusterID() bool                                               { return true }
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool)                  { return nil, false }
+func (c *cloud) Instances() (cloudprovider.Instances, bool)                        { return nil, false }
+func (c *cloud) Zones() (cloudprovider.Zones, bool)                                { return nil, false }
+func (c *cloud) Clusters() (cloudprovider.Clusters, bool)                          { return nil, false }
+func (c *cloud) Routes() (cloudprovider.Routes, bool)                              { return nil, false }
+func (c *cloud) ProviderName() string                                              { return "other" }
+func (c *cloud) HasClusterID() bool                                                { return true }
 
 // run runs the other provider's cloud controller manager until stop is called.
 func (c *cloud) run(client kubernetes.Interface) (stop func(), err error) {
