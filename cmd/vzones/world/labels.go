@@ -125,8 +125,12 @@ func (l *Look) Label(key string) Label {
 		out.Place = nodeLabel
 		out.Source = plan.SourceNodeLabels
 	}
-	if m := l.Place.VM; key == plan.LabelType && m != nil && l.Place.InstanceType != "" {
-		out.Place = l.Place.InstanceType
+	instanceType := l.Place.InstanceType
+	if m := l.Place.Metadata; l.Uninitialized && m != nil {
+		instanceType = m.InstanceType // Even of a VM with an unknown guest system.
+	}
+	if m := l.Place.VM; key == plan.LabelType && m != nil && instanceType != "" {
+		out.Place = instanceType
 		out.Source = "the configuration of " + m.Ref.Located(m.InventoryPath)
 	}
 	if err := l.Place.Placement.WhyUndecided(key); err != nil {
