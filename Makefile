@@ -49,6 +49,10 @@ GO_RELEASE := go1.26.8
 # The repository that the image will be pushed to, without a tag, and the URL of the sources.
 IMAGE ?= vsphere-cloud-controller-manager
 SOURCE ?=
+# The validated version of Go's cryptographic module.
+ifdef FIPS
+export GOFIPS140 := v1.0.0
+endif
 PINNED = GOTOOLCHAIN=$(GO_RELEASE) GOAMD64=v1 GOARM64=v8.0 GOFLAGS='$(FLAGS)'
 # SOURCE_DATE_EPOCH overrides the time of the commit, for builds without git.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
@@ -93,7 +97,7 @@ build: ## build the commands into bin/
 	@$(BUILD) vzones -ldflags '-s $(STAMP)' -o $(BIN)/ $(COMMANDS)
 
 .PHONY: image
-image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VERSION= IMAGE=)
+image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VERSION= IMAGE= FIPS=1)
 	@echo "image: $(VERSION), for amd64 and arm64 (six minutes the first time)"
 	@mkdir -p bin/image
 	@for arch in amd64 arm64; do GOTOOLCHAIN=$(GO_RELEASE) GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
