@@ -9,7 +9,8 @@
 //	a Node changed                             → syncNode
 //	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
 //	a Node was added, deleted, or changed VMs  → follow, recheck: syncNode for the Nodes that it affects
-//	every minute                               → resync: syncNode for each Node; logSummary
+//	a Node stopped reporting, or reports again → findPartitions
+//	every minute                               → resync: syncNode for each Node, findPartitions; logSummary
 package nodes
 
 import (
@@ -140,6 +141,7 @@ const (
 	followNodes
 	summarizeNodes
 	findConflicts
+	findPartitions
 )
 
 func (c *Controller) processNext(ctx context.Context) bool {
@@ -169,6 +171,10 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	case findConflicts:
 		if l := c.labels.Load(); l != nil {
 			c.findConflicts(ctx, l)
+		}
+	case findPartitions:
+		if l := c.labels.Load(); l != nil {
+			c.findPartitions(ctx, l)
 		}
 	}
 	return true
@@ -249,6 +255,9 @@ func (c *Controller) changed(oldObj, newObj any) {
 			c.store.record(n).initializedAt = time.Now()
 			c.store.Unlock()
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+		}
+		if nodeinfo.HasStoppedReporting(old) != nodeinfo.HasStoppedReporting(n) {
+			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 		}
 		isRelevant := mayAffectOthers(c.placer, old, n)
 		oldCondition := report.ConditionOf(old)

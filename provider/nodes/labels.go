@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
 	"vzones/provider/plan"
 	"vzones/topology"
@@ -17,8 +18,8 @@ import (
 // maxAnswerAge limits the age of a vCenter's last answer when a label is written.
 const maxAnswerAge, tagNamesTimeout = 2 * time.Second, 10 * time.Minute
 
-// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes,
-// which the store's lock guards.
+// labeler is the state shared by the labels of all Nodes. The deciding goroutine owns it, except writes
+// and partitioned, which the store's lock guards.
 type labeler struct {
 	emitOnPod func(eventType, reason, message string)
 	writes    map[plan.Action]int
@@ -29,6 +30,10 @@ type labeler struct {
 	unread, systemUnread reportedObjects
 	categories           map[string]bool
 	clearedAt            time.Time
+
+	partitions map[nodeinfo.Zone]partition
+	// partitioned contains for each zone whether it is partitioned. It is replaced and never changed.
+	partitioned map[nodeinfo.Zone]bool
 }
 
 type labelState struct {
@@ -57,9 +62,10 @@ func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, r
 	c.labels.Store(&labeler{
 		emitOnPod: emitOnPod,
 		writes:    map[plan.Action]int{}, unread: reportedObjects{}, systemUnread: reportedObjects{},
-		categories: map[string]bool{},
+		categories: map[string]bool{}, partitions: map[nodeinfo.Zone]partition{},
 	})
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
+	c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 	for _, n := range c.nodes.All() {
 		c.queue.Add(itemOf(n))
 	}

@@ -131,6 +131,7 @@ func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 
 func (c *Controller) resync() {
 	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
+	c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 	nodes := c.nodes.All()
 	c.follow(nodes, true)
 	c.passes.begin(len(nodes))

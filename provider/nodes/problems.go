@@ -38,6 +38,8 @@ const (
 	// aboutLabel: the value of a label is unknown, but the label is optional or already set.
 	aboutLabel    = "label"
 	aboutConflict = "conflict "
+	// aboutPartition: the Node's zone is partitioned.
+	aboutPartition = "partition"
 )
 
 const (

@@ -53,11 +53,14 @@ func (f *fakeSource) controller(store *Store, client kubernetes.Interface) *Cont
 	return c
 }
 
-// States returns only the invisible tag categories. Decide returns the placements.
+// States returns only the invisible tag categories and the last answer. Decide returns the placements.
 func (f *fakeSource) States() []inventory.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{InvisibleCategories: f.absent}}}
+	if !f.hanging["east"] {
+		f.contacts["east"] = time.Now()
+	}
+	return []inventory.State{{VCenter: "east", Snapshot: &inventory.Snapshot{InvisibleCategories: f.absent}, LastContact: f.contacts["east"]}}
 }
 
 func (f *fakeSource) Follow([]inventory.Identity) {}
@@ -148,6 +151,20 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 		}
 		f.places[n] = placement.Decision{VM: &inventory.VM{Ref: topology.Ref{VCenter: vc, ID: n}}, VCenter: vc, Placement: placed}
 		f.contacts[vc], f.errs[n] = time.Now(), err
+	}
+	f.announce()
+}
+
+// setPower sets the power state of placed VMs.
+func (f *fakeSource) setPower(power inventory.Power, nodes ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range nodes {
+		d := f.places[n]
+		vm := *d.VM
+		vm.Power = power
+		d.VM = &vm
+		f.places[n] = d
 	}
 	f.announce()
 }

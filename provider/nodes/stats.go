@@ -22,12 +22,14 @@ type Stats struct {
 	Outcomes, Waiting map[string]int
 	// KeptReasons counts Nodes that are not deleted although their VM is absent.
 	KeptReasons map[string]int
-	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0.
+	// LabelsAreKept is false until KeepLabels runs. Until then the fields below are 0 or nil.
 	LabelsAreKept bool
 	// Drifting counts Nodes with labels that differ from the placement, Resized Nodes with another instance type.
 	Drifting, Resized int
 	Conflicts         map[topology.ConflictKind]int
 	Writes            map[plan.Action]int
+	// Partitioned contains for each zone of Nodes whether it is partitioned.
+	Partitioned map[nodeinfo.Zone]bool
 }
 
 // Stats returns the current metrics, all 0 until the informer has the Nodes.
@@ -44,6 +46,7 @@ func (c *Controller) Stats() Stats {
 	if l := c.labels.Load(); l != nil {
 		s.LabelsAreKept = true
 		maps.Copy(s.Writes, l.writes)
+		s.Partitioned = l.partitioned
 	}
 	for _, n := range c.nodes.All() {
 		r := c.store.records[n.UID]

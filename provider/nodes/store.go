@@ -108,6 +108,8 @@ type nodeRecord struct {
 	// isShared means that another Node has the VM or an address, so a change of any Node may affect this Node.
 	isShared bool
 	labels   labelState
+	// partition is the problem of the Node's zone, or zero.
+	partition report.Problem
 
 	// The store's lock guards the fields below.
 

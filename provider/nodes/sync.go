@@ -136,6 +136,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRec
 	if l == nil {
 		return next
 	}
+	next = sooner(next, c.events.emitVerdicts(ctx, n, r, partitionOf(n, r)))
 	if d.VM != nil {
 		next = sooner(next, c.events.emitConflicts(ctx, n, r))
 	}

@@ -23,6 +23,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -153,6 +154,7 @@ func gatherAll(t *testing.T) []servedMetric {
 	p := provider.New(nil, &config.Config{}, provider.Options{})
 	stats := nodes.New(nil, p.Store(), p.Checker(), nil).Stats()
 	stats.LabelsAreKept = true
+	stats.Partitioned = map[nodeinfo.Zone]bool{{Region: "r", Zone: "a"}: true}
 	r.CustomMustRegister(metrics.NewStates(isLeading, func() []vcenter.Health { return health }, func() nodes.Stats { return stats }))
 
 	families, err := r.Gather()

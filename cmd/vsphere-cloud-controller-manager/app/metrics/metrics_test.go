@@ -17,6 +17,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/nodes"
 	"vzones/provider/placement"
 	"vzones/provider/report"
@@ -76,6 +77,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	stats := idle()
 	stats.LabelsAreKept = true
+	stats.Partitioned = map[nodeinfo.Zone]bool{{Region: "r", Zone: "a"}: true}
 	r.CustomMustRegister(NewStates(leads(), fleet, func() nodes.Stats { return stats }))
 
 	type entry struct {

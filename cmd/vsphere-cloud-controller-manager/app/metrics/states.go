@@ -80,6 +80,7 @@ func NewStates(leading <-chan struct{}, fleet func() []vcenter.Health, nodes fun
 	add("topology_drifting_nodes", "Initialized Nodes with a topology label that differs from their placement.")
 	add("instance_type_drifting_nodes", "Initialized Nodes with an instance type that differs from their VM's.")
 	add("topology_conflicting_nodes", "Initialized Nodes with conflicting tags, by kind of conflict.", "kind")
+	add("zone_partitioned", "1 if most Nodes of a zone have stopped reporting although their VMs run, else 0.", "region", "zone")
 	add("topology_writes_total", "Changes to initialized Nodes by the topology controller, by action.", "action")
 	return s
 }
@@ -127,6 +128,9 @@ func (s *States) CollectWithStability(ch chan<- metrics.Metric) {
 	show("instance_type_drifting_nodes", float64(n.Resized))
 	for kind, conflicts := range n.Conflicts {
 		show("topology_conflicting_nodes", float64(conflicts), string(kind))
+	}
+	for zone, isPartitioned := range n.Partitioned {
+		show("zone_partitioned", number(isPartitioned), zone.Region, zone.Zone)
 	}
 	for action, writes := range n.Writes {
 		ch <- metrics.NewLazyConstMetric(s.descs["topology_writes_total"], metrics.CounterValue, float64(writes), string(action))

@@ -1,0 +1,192 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"vzones/internal/quote"
+	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
+	"vzones/provider/report"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+const (
+	reasonPartitioned = "ZonePartitioned"
+
+	partitionsEvery = 5 * time.Second
+	// partitionDelay is the age of a partition at its Event. A vCenter notices within a minute that a host has failed, and
+	// kube-controller-manager after 50 seconds that a kubelet has.
+	partitionDelay = 30 * time.Second
+	// maxPartitionAnswerAge limits the age of a vCenter's last answer, which is up to 25 seconds at rest. It is not above
+	// partitionDelay, so the vCenter has answered after the Nodes stopped reporting.
+	maxPartitionAnswerAge = partitionDelay
+)
+
+// decidedNode is a Node with its last decision, which is nil for a Node that is not ours.
+type decidedNode struct {
+	node     *v1.Node
+	decision *placement.Decision
+}
+
+// zoneHealth describes the Nodes of a zone.
+type zoneHealth struct {
+	nodes int
+	// cutOff are the Nodes that have stopped reporting although their VMs run. uncertain counts those whose VMs may run.
+	cutOff    []*v1.Node
+	uncertain int
+}
+
+// healthOfZones returns the health of each zone that has Nodes.
+func healthOfZones(nodes []decidedNode, states []inventory.State, now time.Time) map[nodeinfo.Zone]*zoneHealth {
+	zones := map[nodeinfo.Zone]*zoneHealth{}
+	for _, n := range nodes {
+		zone := nodeinfo.ZoneOf(n.node)
+		if zone == (nodeinfo.Zone{}) {
+			continue
+		}
+		if zones[zone] == nil {
+			zones[zone] = &zoneHealth{}
+		}
+		zones[zone].add(n, states, now)
+	}
+	return zones
+}
+
+func (z *zoneHealth) add(n decidedNode, states []inventory.State, now time.Time) {
+	z.nodes++
+	d := n.decision
+	if d == nil || !nodeinfo.HasStoppedReporting(n.node) {
+		return
+	}
+	if d.VM == nil {
+		if errors.Is(d.VMErr, topology.ErrUnknown) {
+			z.uncertain++
+		}
+		return
+	}
+	vcenter := inventory.StateOf(states, d.VM.Ref.VCenter)
+	answers := vcenter.Err == nil && now.Sub(vcenter.LastContact) < maxPartitionAnswerAge
+	switch {
+	case d.VM.Power.IsOff():
+	case d.VM.Power == inventory.PowerOn && answers:
+		z.cutOff = append(z.cutOff, n.node)
+	default:
+		// The power state is unknown while the VM's host is not connected.
+		z.uncertain++
+	}
+}
+
+// isPartitioned reports whether the network of the zone has failed, and not its VMs.
+func (z *zoneHealth) isPartitioned() bool { return z.isMost(len(z.cutOff)) }
+
+// mayBePartitioned is also true if too many VMs cannot be read.
+func (z *zoneHealth) mayBePartitioned() bool { return z.isMost(len(z.cutOff) + z.uncertain) }
+
+func (z *zoneHealth) isMost(nodes int) bool { return nodes >= 2 && 3*nodes >= 2*z.nodes }
+
+func (z *zoneHealth) problem(zone nodeinfo.Zone) report.Problem {
+	var names []string
+	for _, n := range z.cutOff {
+		names = append(names, n.Name)
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf("%s: %d of %d Nodes have stopped reporting, but their VMs run on connected hosts: %s", zone, len(names), z.nodes, quote.Some(names, namedAtMost))
+	return report.Problem{Key: reasonPartitioned, Reason: reasonPartitioned, Text: quote.NoteWith(text, "check the network between these Nodes and the API server, and do not delete them")}
+}
+
+// partition is a partitioned zone. reportedAt is zero until it has lasted for partitionDelay.
+type partition struct{ since, reportedAt time.Time }
+
+// reportPartitions reports partitioned zones on the daemon's Pod. A reported partition lasts until its end is certain.
+func (l *labeler) reportPartitions(log klog.Logger, zones map[nodeinfo.Zone]*zoneHealth, now time.Time) {
+	for zone, z := range zones {
+		p, exists := l.partitions[zone]
+		isReported := !p.reportedAt.IsZero()
+		zoneLog := log.WithValues("region", quote.Plain(zone.Region), "zone", quote.Plain(zone.Zone))
+		switch {
+		case z.isPartitioned():
+			if !exists {
+				p.since = now
+			}
+			if now.Sub(p.since) >= partitionDelay && now.Sub(p.reportedAt) >= report.RepeatAfter(zone.String()) {
+				p.reportedAt = now
+				problem := z.problem(zone)
+				l.emitOnPod(v1.EventTypeWarning, problem.Reason, problem.Text)
+				zoneLog.Info("Most Nodes of a zone have stopped reporting although their VMs run", "nodes", len(z.cutOff), "of", z.nodes)
+			}
+			l.partitions[zone] = p
+		case exists && (!isReported || !z.mayBePartitioned()):
+			delete(l.partitions, zone)
+			if isReported {
+				zoneLog.Info("A zone is no longer partitioned")
+			}
+		}
+	}
+}
+
+// findPartitions reports each partitioned zone on the daemon's Pod and on the Nodes that are cut off. Nothing else depends
+// on it.
+func (c *Controller) findPartitions(ctx context.Context, l *labeler) {
+	now := time.Now()
+	records := map[types.UID]*nodeRecord{}
+	var nodes []decidedNode
+	for _, n := range c.nodes.All() {
+		d := decidedNode{node: n}
+		if r, _ := c.recordOf(n); r != nil && !c.placer.IsForeign(n) {
+			records[n.UID] = r
+			d.decision = r.decision
+		}
+		nodes = append(nodes, d)
+	}
+	zones := healthOfZones(nodes, c.fleet.States(), now)
+	for zone := range l.partitions {
+		if zones[zone] == nil {
+			zones[zone] = &zoneHealth{}
+		}
+	}
+	l.reportPartitions(klog.FromContext(ctx), zones, now)
+	partitioned := map[nodeinfo.Zone]bool{}
+	problems := map[types.UID]report.Problem{}
+	for zone, z := range zones {
+		if z.mayBePartitioned() {
+			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
+		}
+		partitioned[zone] = !l.partitions[zone].reportedAt.IsZero()
+		if partitioned[zone] {
+			for _, n := range z.cutOff {
+				problems[n.UID] = z.problem(zone)
+			}
+		}
+	}
+	c.store.Lock()
+	defer c.store.Unlock()
+	l.partitioned = partitioned
+	for uid, r := range records {
+		former := r.partition
+		r.partition = problems[uid]
+		if r.partition.Reason != former.Reason {
+			c.enqueueLocked(uid)
+		}
+	}
+}
+
+// partitionOf returns the verdict about a Node in a partitioned zone, which ends once the Node reports again.
+func partitionOf(n *v1.Node, r *nodeRecord) verdict {
+	v := verdict{about: aboutPartition, problem: r.partition}
+	switch {
+	case r.partition.Reason != "":
+		v.state = wrong
+	case !nodeinfo.HasStoppedReporting(n):
+		v.state = resolved
+	}
+	return v
+}
