@@ -230,6 +230,7 @@ func (f *facts) findings() []Finding {
 	found = append(found, places.untagged()...)
 	found = append(found, places.conflicts()...)
 	found = append(found, nodes.find()...)
+	found = append(found, f.failureDomains()...)
 	found = append(found, f.stale()...)
 	found = f.withoutDriver(found)
 	found = append(found, f.daemon.find(f.allNodes, found)...)
