@@ -43,6 +43,7 @@ KUBECTL := bin/tools/kubectl
 # The modules with the CustomResourceDefinitions for the chart and its examples.
 CRDS := github.com/prometheus-operator/prometheus-operator sigs.k8s.io/cluster-api
 INCUMBENT := bin/incumbent/vsphere-cloud-controller-manager
+UPSTREAM := bin/upstream/e2e.test bin/upstream/kwok
 # The Go release for images and releases, which makes them reproducible. If another release is installed, Go
 # downloads this release from its module proxy.
 GO_RELEASE := go1.26.8
@@ -59,9 +60,9 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 LICENSED := bin/licenses/LICENSE
 RELEASE_TOOLS := $(addprefix bin/tools/,goreleaser syft go-licenses krew validate-krew-manifest)
 # Without Prometheus and GoReleaser, whose builds do not need most of their modules.
-MODULES := . test/controlplane test/incumbent .ci/tools .ci/actionlint .ci/helm .ci/crds .ci/release
+MODULES := . test/controlplane test/incumbent test/upstream/programs .ci/tools .ci/actionlint .ci/helm .ci/crds .ci/release
 # These modules share packages, mostly of Kubernetes.
-SAME_VERSIONS := go.mod test/controlplane/go.mod .ci/helm/go.mod
+SAME_VERSIONS := go.mod test/controlplane/go.mod test/upstream/programs/go.mod .ci/helm/go.mod
 
 .PHONY: help
 help:
@@ -268,6 +269,12 @@ compat: build ## run the demo and selected tests with several Kubernetes version
 	@$(BUILD) compat -o bin/compat ./test/compat
 	@exec bin/compat $(K8S)
 
+# Not a part of test-all, because e2e.test is slow to build and its specs mostly wait.
+.PHONY: upstream
+upstream: build $(API) $(PODS) $(UPSTREAM) ## run the specs of Kubernetes' own e2e.test for zones, Nodes and their addresses (a quarter of an hour the first time)
+	@$(BUILD) upstream -o bin/upstream/upstream ./test/upstream
+	@exec bin/upstream/upstream
+
 # Only make release builds for macOS, which is similar to Linux.
 .PHONY: check-platforms
 check-platforms:
@@ -316,6 +323,17 @@ bin/controlplane/%: test/controlplane/go.mod
 KUBERNETES := kube-apiserver kube-scheduler
 $(KUBERNETES:%=bin/controlplane-\%/%): test/controlplane/versions/%/go.mod
 	@$(BUILD) 'Kubernetes $*' -C $(<D) -ldflags "$(call kubernetes,$(<D))" -o $(abspath $(@D))/ $(KUBERNETES:%=k8s.io/kubernetes/cmd/%)
+
+# go test -c does not print the packages that it compiles, so go build compiles what the test imports.
+bin/upstream/e2e.test: test/upstream/programs/go.mod
+	@$(BUILD) $(@F) -C $(<D) $$(go list -C $(<D) -f '{{join .TestImports " "}}' k8s.io/kubernetes/test/e2e)
+	@$(FAST) go test -C $(<D) -c -vet=off -ldflags "$(call kubernetes,$(<D))" -o $(abspath $@) k8s.io/kubernetes/test/e2e
+
+bin/upstream/kwok: test/upstream/programs/go.mod
+	@$(BUILD) $(@F) -C $(<D) -o $(abspath $@) sigs.k8s.io/kwok/cmd/$(@F)
+	@rm -rf $(@D)/stages && mkdir $(@D)/stages
+	@cd "$$(go list -C $(<D) -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage" && \
+		cp node/fast/node-initialize.yaml pod/fast/pod-ready.yaml pod/fast/pod-complete.yaml $(abspath $(@D))/stages/
 
 $(INCUMBENT): test/incumbent/go.mod
 	@$(BUILD) incumbent -C test/incumbent -o $(abspath $@) k8s.io/cloud-provider-vsphere/cmd/$(notdir $@)

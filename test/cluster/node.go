@@ -56,7 +56,7 @@ func (s NodeSpec) Node() *corev1.Node {
 				MachineID:               strings.ReplaceAll(s.SystemUUID, "-", ""),
 				BootID:                  s.SystemUUID,
 				KernelVersion:           "6.12.0",
-				OSImage:                 "none: no kubelet runs",
+				OSImage:                 "no kubelet runs",
 				ContainerRuntimeVersion: "none://0.0.0",
 				KubeletVersion:          "v1.37.1",
 				OperatingSystem:         "linux",
