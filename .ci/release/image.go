@@ -40,7 +40,7 @@ const (
 	authorities = "etc/ssl/certs/ca-certificates.crt"
 )
 
-// architectures are the ELF machine types of the image's binaries.
+// architectures are the ELF machine types of possible binaries.
 var architectures = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
 // A spec is the complete input of an image.
@@ -94,7 +94,10 @@ func (s *spec) index() (v1.ImageIndex, error) {
 		return nil, err
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, arch := range slices.Sorted(maps.Keys(architectures)) {
+	if len(s.binaries) == 0 {
+		return nil, errors.New("no binary is given")
+	}
+	for _, arch := range slices.Sorted(maps.Keys(s.binaries)) {
 		image, err := s.image(arch, shared)
 		if err != nil {
 			return nil, fmt.Errorf("linux/%s: %w", arch, err)

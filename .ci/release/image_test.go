@@ -229,13 +229,35 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// TestOneArchitecture: the image of one architecture is the same alone and beside another.
+func TestOneArchitecture(t *testing.T) {
+	archive := filepath.Join(t.TempDir(), "out")
+	args := arguments(t, archive)
+	last := len(args) - 1
+	arch, _, _ := strings.Cut(args[last], "=")
+	var digests []v1.Hash
+	for _, a := range [][]string{args, append(slices.Clone(args[:last-1]), args[last])} {
+		if err := run(a, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		digest, err := images(t, index(t, archive))[arch].Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest)
+	}
+	if digests[0] != digests[1] {
+		t.Errorf("the image for %s is %v alone and %v beside another", arch, digests[1], digests[0])
+	}
+}
+
 // TestRefused: arguments that lack a required input or contain an invalid one are rejected.
 func TestRefused(t *testing.T) {
 	args := arguments(t, filepath.Join(t.TempDir(), "out"))
 	for want, change := range map[string]func([]string) []string{
 		"are required":       func(a []string) []string { return a[2:] },
 		"bad magic number":   func(a []string) []string { return append(a, "arm64=image_test.go") },
-		"the binary: EOF":    func(a []string) []string { return a[:len(a)-1] },
+		"no binary is given": func(a []string) []string { return a[:len(a)-2] },
 		"no such file":       func(a []string) []string { return append(a, "arm64=nowhere") },
 		`image "Upper/case"`: func(a []string) []string { return append([]string{"-image", "Upper/case"}, slices.Delete(a, 2, 4)...) },
 		"our own LICENSE is miss": func(a []string) []string {

@@ -1,4 +1,4 @@
-// Command release creates the daemon's image for two architectures without a container engine and without a base
+// Command release creates the daemon's image, usually for two architectures, without a container engine and without a base
 // image: an OCI image layout in a tar archive. The archive depends only on the arguments, so a commit has the same
 // digest on every host. It publishes nothing.
 //
