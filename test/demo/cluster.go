@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/test/cluster"
+	"vzones/test/container"
 	"vzones/test/fleet"
-	"vzones/test/kubelet"
 	"vzones/test/stack"
 )
 
@@ -80,7 +80,7 @@ func (d *demo) writeFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := map[string]string{toolConfig: string(config), "values.yaml": values(d.stack.Fleet)}
+	files := map[string]string{toolConfig: string(config), "values.yaml": fleet.ChartValues(d.stack.Fleet, regionCategory, zoneCategory)}
 	if cpi, err := cpiManifest(ctx, d.stack.Fleet); err == nil {
 		files["cpi.yaml"] = cpi
 	}
@@ -116,34 +116,6 @@ func (d *demo) writeConfig() error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(d.folder, toolConfig), config, 0o600)
-}
-
-func values(f *fleet.Fleet) string {
-	var vcenters, cas, accounts strings.Builder
-	for _, v := range f.VCenters() {
-		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n      port: %d\n      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), v.Port(), v.Name())
-		fmt.Fprintf(&cas, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
-		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
-	}
-	return fmt.Sprintf(`# Written by make demo, for its simulated vCenters.
-image:
-  repository: registry.example.com/vsphere-cloud-controller-manager
-config:
-  global:
-    secretName: vsphere-cloud-secret
-    secretNamespace: kube-system
-  vcenter:
-%s  labels:
-    region: %s
-    zone: %s
-credentials:
-  vsphere-cloud-secret:
-%scertificateAuthorities:
-%s`, &vcenters, regionCategory, zoneCategory, &accounts, &cas)
-}
-
-func indented(text, indent string) string {
-	return indent + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent) + "\n"
 }
 
 var exampleKind = regexp.MustCompile(`(?m)^kind: (ConfigMap|Secret)$`)
@@ -213,8 +185,8 @@ func newest(manifests []string) string {
 	return path
 }
 
-func (d *demo) agent() *kubelet.Agent {
-	return &kubelet.Agent{
+func (d *demo) agent() *container.Agent {
+	return &container.Agent{
 		Cluster: d.stack.Cluster, Dir: d.stack.Dir, Program: program,
 		Print: func(format string, args ...any) {
 			d.print("%s "+format, append([]any{time.Now().Format(time.TimeOnly)}, args...)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -50,4 +51,34 @@ func ConfigYAML(f *Fleet, opts ConfigOptions) ([]byte, error) {
 	e.SetIndent(2)
 	err := e.Encode(doc)
 	return out.Bytes(), err
+}
+
+// ChartValues renders values of the chart for a fleet and two tag categories. The credentials are in a Secret, the certificates
+// beside the configuration.
+func ChartValues(f *Fleet, region, zone string) string {
+	var vcenters, cas, accounts strings.Builder
+	for _, v := range f.VCenters() {
+		fmt.Fprintf(&vcenters, "    %s:\n      server: %s\n      port: %d\n      caFile: /etc/cloud/%s.pem\n", v.Name(), v.Host(), v.Port(), v.Name())
+		fmt.Fprintf(&cas, "  %s.pem: |\n%s", v.Name(), indented(string(v.Certificate()), "    "))
+		fmt.Fprintf(&accounts, "    %s: {username: %s, password: %s}\n", v.Host(), v.User(), v.Password())
+	}
+	return fmt.Sprintf(`# For simulated vCenters.
+image:
+  repository: registry.example.com/vsphere-cloud-controller-manager
+config:
+  global:
+    secretName: vsphere-cloud-secret
+    secretNamespace: kube-system
+  vcenter:
+%s  labels:
+    region: %s
+    zone: %s
+credentials:
+  vsphere-cloud-secret:
+%scertificateAuthorities:
+%s`, &vcenters, region, zone, &accounts, &cas)
+}
+
+func indented(text, indent string) string {
+	return indent + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent) + "\n"
 }

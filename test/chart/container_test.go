@@ -14,16 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"vzones/test/cluster"
-	"vzones/test/kubelet"
+	"vzones/test/container"
 	"vzones/test/stack"
 )
 
 // runPod starts the Pod of a workload.
-func runPod(t *testing.T, c *cluster.Cluster, namespace string, spec *corev1.PodSpec) *kubelet.Container {
+func runPod(t *testing.T, c *cluster.Cluster, namespace string, spec *corev1.PodSpec) *container.Container {
 	t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "vzones-0", Namespace: namespace, UID: stack.Pod().UID}, Spec: *spec}
-	k, err := kubelet.Start(t.Context(), c, pod, static(t), t.TempDir())
-	if kubelet.Unsupported(err) {
+	k, err := container.Start(t.Context(), c, pod, static(t), t.TempDir())
+	if container.Unsupported(err) {
 		t.Skipf("left out: a process cannot be given another root here: %v", err)
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func static(t *testing.T) string {
 }
 
 // eventually retries until try succeeds, the daemon ends, or three minutes have passed.
-func eventually(t *testing.T, k *kubelet.Container, what string, try func(ctx context.Context) error) {
+func eventually(t *testing.T, k *container.Container, what string, try func(ctx context.Context) error) {
 	t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {

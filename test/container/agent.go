@@ -1,4 +1,4 @@
-package kubelet
+package container
 
 import (
 	"context"
