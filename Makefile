@@ -103,7 +103,7 @@ IMAGE_DIR := bin/image
 
 .PHONY: image
 image: $(LICENSED) ## build the daemon's image without Docker into bin/image (VERSION= IMAGE= FIPS=1)
-	@echo "image: $(VERSION), for $(ARCHITECTURES) (three minutes each the first time)"
+	@echo "image: $(VERSION), for $(ARCHITECTURES) (six minutes for both the first time)"
 	@mkdir -p $(IMAGE_DIR)
 	@for arch in $(ARCHITECTURES); do GOTOOLCHAIN=$(GO_RELEASE) GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
 		$(MAKE) build GOFLAGS='$(FLAGS)' COMMANDS=$(DAEMON) BIN=$(IMAGE_DIR)/$$arch || exit 1; done
@@ -215,7 +215,7 @@ test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with e
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@$(FAST) go test -vet=off -short -timeout 60m -run 'TestScenarios$$' ./test/scenarios -kubelets
 	@go test -C .ci/release -timeout 5m ./...
-	@$(MAKE) test-race layouts orders alerts compat replay
+	@$(MAKE) test-race layouts orders alerts compat replay kubelet
 
 # Parameters of the targets below.
 PKG ?= ./...
@@ -277,6 +277,18 @@ compat: build ## run the demo and selected tests with several Kubernetes version
 upstream: build $(API) $(PODS) $(UPSTREAM) ## run the specs of Kubernetes' own e2e.test for zones, Nodes and their addresses (a quarter of an hour the first time)
 	@$(BUILD) upstream -o bin/upstream/upstream ./test/upstream
 	@exec bin/upstream/upstream
+
+# Root's containerd and kubelets run in namespaces and leave nothing outside bin/kubelet.
+.PHONY: kubelet
+kubelet: ## run the image with real kubelets, containerd and crun, from the manifest and the chart (as root on Linux)
+	@reason=$$(.ci/kubelet) && \
+		if [ -n "$$reason" ]; then echo "kubelet: skipped: $$reason"; else $(MAKE) kubelet-run; fi
+
+.PHONY: kubelet-run
+kubelet-run: $(API) $(PODS) bin/controlplane/kubelet $(HELM) $(KUBECTL)
+	@$(MAKE) image ARCHITECTURES=$$(go env GOARCH) IMAGE_DIR=bin/kubelet/image
+	@$(BUILD) kubelet -o bin/kubelet/ ./test/kubelet/...
+	@exec bin/kubelet/kubelet -image "$$(sed 's/@.*//' bin/kubelet/image/name)"
 
 # Only make release builds for macOS, which is similar to Linux.
 .PHONY: check-platforms
