@@ -32,6 +32,8 @@ type Config struct {
 	NodeLabels map[string]string
 	// SkipNodeDeletion keeps the Node of a VM that certainly does not exist.
 	SkipNodeDeletion bool
+	// OutOfService is the reaction to a VM that certainly does not exist, before its Node is deleted.
+	OutOfService OutOfService
 	// MatchByName, true by default, allows a search by name for the VM of a Node without a
 	// usable system UUID and without a provider ID (decision 0036).
 	MatchByName bool
@@ -61,6 +63,16 @@ const (
 	DriftTaint Drift = "taint"
 	// DriftUpdate changes the label.
 	DriftUpdate Drift = "update"
+)
+
+// OutOfService selects the Nodes that get the taint node.kubernetes.io/out-of-service.
+type OutOfService string
+
+// The values. The default is OutOfServiceNever.
+const (
+	OutOfServiceNever OutOfService = "never"
+	// OutOfServiceGone taints a Node whose VM certainly does not exist.
+	OutOfServiceGone OutOfService = "gone"
 )
 
 // VCenter is one vCenter, with the settings that it inherits from the global section.

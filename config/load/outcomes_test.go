@@ -65,7 +65,7 @@ func outcome(file string, cfg *config.Config, err error) string {
 			Policy:   topology.Policy{Paths: topology.DefaultPaths(), Precedence: topology.PrecedenceCSI},
 			Backfill: true, Drift: config.DriftReport, Settle: time.Minute,
 		},
-		NodeSelector: labels.Everything(), MatchByName: true,
+		NodeSelector: labels.Everything(), MatchByName: true, OutOfService: config.OutOfServiceNever,
 	}
 	writeFields(&b, "", reflect.ValueOf(*cfg), reflect.ValueOf(defaults))
 	for _, w := range cfg.Warnings {

@@ -253,6 +253,10 @@ func (c *policyChecker) withoutEffect(policy topology.Policy) {
 	if paths.Usable() && len(policy.Categories()) == 0 {
 		c.Warnf(paths.At, "has no effect: no label comes from a tag")
 	}
+	outOfService := c.Nodes.V("outOfService")
+	if outOfService.Text == string(config.OutOfServiceGone) && c.Nodes.V("skipDeletion").IsOn() {
+		c.Warnf(outOfService.At, "has no effect: skipDeletion keeps all Nodes")
+	}
 }
 
 // makeCategories creates rules from the CSI driver's tag categories. As in the driver, all are
