@@ -98,11 +98,14 @@ func (v *vCenter) inParallel(ctx context.Context, errs []error, f func(int) erro
 	_ = g.Wait()
 }
 
-// joinAnswers prefers errors that name a vCenter with the VM.
+// joinAnswers prefers errors that name a vCenter with the VM, then failures. So the result is inventory.ErrHeld only if
+// every vCenter without an answer is held.
 func joinAnswers(errs []error) error {
-	found := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, topology.ErrUnknown) })
-	if len(found) > 0 {
-		return quote.Errors(quote.Most, found...)
+	for _, kind := range []error{topology.ErrUnknown, inventory.ErrHeld} {
+		preferred := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, kind) })
+		if len(preferred) > 0 {
+			return quote.Errors(quote.Most, preferred...)
+		}
 	}
 	return quote.Errors(quote.Most, errs...)
 }
@@ -193,8 +196,8 @@ func (v *vCenter) checkHold(ctx context.Context, s *session.Session, r *reading,
 	case err != nil:
 		return fmt.Errorf("checking whether its hosts are connected: %w", err)
 	case host != "":
-		return fmt.Errorf("%s, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
-			inventory.HoldReason, quote.Plain(host), disconnectedHostFactor*v.deletionHold)
+		return fmt.Errorf("%w, since host %s is not connected: connect it, remove it from the inventory, or wait for up to %v",
+			inventory.ErrHeld, quote.Plain(host), disconnectedHostFactor*v.deletionHold)
 	}
 	r.hostsConnected.Store(true)
 	return nil

@@ -103,7 +103,9 @@ func (m *monitor) read(ctx context.Context, watchSpec *spec, p watch.Publication
 	if last := m.current.reading.Reading; last.Since.IsZero() {
 		m.current.reading = &reading{Reading: inventory.Reading{Since: time.Now(), AfterInterruption: last.AfterInterruption}}
 	}
-	m.current.state = inventory.State{VCenter: m.current.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames}
+	m.current.state = inventory.State{
+		VCenter: m.current.state.VCenter, Snapshot: p.Snapshot, LastContact: p.LastContact, TagNames: p.TagNames, WatchedSince: m.current.reading.Since,
+	}
 	m.current.reader = reader{spec: watchSpec, running: true}
 }
 

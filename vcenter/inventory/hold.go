@@ -14,8 +14,8 @@ type Reading struct {
 	AfterInterruption bool
 }
 
-// HoldReason is the reason for holding an absence back.
-const HoldReason = "it may lack VMs, as after a restore from a backup"
+// ErrHeld is the reason for holding an absence back.
+var ErrHeld = errors.New("it may lack VMs, as after a restore from a backup")
 
 // MayMissVM reports whether a restore may hide the VM. It cannot if the first Reading continues and has found the VM.
 func (r Reading) MayMissVM(id Identity) bool {
@@ -29,13 +29,13 @@ func (r Reading) CheckHold(id Identity, hold time.Duration) error {
 	case !r.MayMissVM(id):
 		return nil
 	case r.Since.IsZero():
-		return errors.New("it is being read: " + HoldReason)
+		return fmt.Errorf("it is being read: %w", ErrHeld)
 	case time.Until(holdEnd) <= 0:
 		return nil
 	case r.AfterInterruption:
-		return fmt.Errorf("it was unreachable or got a new login: %s: wait until %s (--deletion-hold)", HoldReason, timeOfDay(holdEnd))
+		return fmt.Errorf("it was unreachable or got a new login: %w: wait until %s (--deletion-hold)", ErrHeld, timeOfDay(holdEnd))
 	}
-	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %s: wait until %s (--deletion-hold)", timeOfDay(r.Since), HoldReason, timeOfDay(holdEnd))
+	return fmt.Errorf("it was first read at %s, and the daemon has not seen the VM since: %w: wait until %s (--deletion-hold)", timeOfDay(r.Since), ErrHeld, timeOfDay(holdEnd))
 }
 
 func timeOfDay(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

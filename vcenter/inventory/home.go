@@ -144,6 +144,12 @@ func (m match) whyMayRun(states []State) error {
 	return nil
 }
 
+// HomeIsGone reports whether the Node's home does not exist. It is false if the home is another VM or a template now.
+func HomeIsGone(states []State, id Identity) bool {
+	home := id.lastPlace()
+	return slices.ContainsFunc(home.entries(states), func(s State) bool { return s.Snapshot != nil && s.Snapshot.Homes[home.ID] == Gone })
+}
+
 // HomeIsOff reports whether a readable vCenter shows the Node's home powered off.
 func HomeIsOff(states []State, id Identity) bool {
 	lastSeen := id.lastPlace()

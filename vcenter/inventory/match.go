@@ -32,6 +32,14 @@ func listMatches(found []match) string {
 	return quote.Some(names, quote.Most)
 }
 
+// IsUnreadable reports whether the configuration of a VM that may be the Node's cannot be read.
+func IsUnreadable(states []State, id Identity) bool {
+	return slices.ContainsFunc(matches(states, id), func(m match) bool { return m.entry.Unreadable })
+}
+
+// ListVMs lists the VMs that may be the Node's, or returns "".
+func ListVMs(states []State, id Identity) string { return listMatches(matches(states, id)) }
+
 func (m match) checkUsable(states []State, id Identity) error {
 	details := m.details()
 	switch {

@@ -121,7 +121,9 @@ type State struct {
 	NextLogin time.Time
 	// LastContact is the time of the last answer. Snapshot contains all changes until then.
 	LastContact time.Time
-	TagNames    TagNames
+	// WatchedSince is the start of the uninterrupted watch that read Snapshot.
+	WatchedSince time.Time
+	TagNames     TagNames
 }
 
 // TagNames records when the tag names of all Categories were read: ReadAt is the oldest time.
