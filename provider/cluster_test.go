@@ -54,7 +54,9 @@ type cluster struct {
 	controller *nodes.Controller
 	// asked records the framework's calls.
 	asked *recorder
-	stop  func()
+	// add adds the framework's controllers to a daemon.
+	add  func(*cluster, func(func()))
+	stop func()
 }
 
 type recorder struct {
@@ -223,33 +225,39 @@ func inBubble(t *testing.T, fleet *fakeFleet, there []*v1.Node, add func(*cluste
 		for _, n := range there {
 			objects = append(objects, n)
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		c := &cluster{T: t, ctx: ctx, fleet: fleet, client: fake.NewClientset(objects...)}
+		c := &cluster{T: t, fleet: fleet, client: fake.NewClientset(objects...), add: add}
 		keepStatus(c.client)
 		compareUIDs(c.client)
-		c.provider = New(fleet, testConfig(), Options{})
-		c.controller = nodes.New(fleet, c.provider.store, c.provider.checker, c.client)
-		c.asked = &recorder{Provider: c.provider}
-		factory := informers.NewSharedInformerFactory(c.client, 0)
-		c.provider.SetInformers(factory)
-
-		var running sync.WaitGroup
-		add(c, running.Go)
-		running.Go(func() {
-			if err := c.controller.Run(ctx); err != nil {
-				t.Errorf("Run: %v", err)
-			}
-		})
-		c.stop = sync.OnceFunc(func() {
-			cancel()
-			running.Wait()
-			factory.Shutdown()
-		})
-		defer c.stop()
-		factory.Start(ctx.Done())
-		c.pass(time.Second) // the informers have synced, the first passes are done
+		c.start()
+		defer func() { c.stop() }()
 		test(c)
 	})
+}
+
+// start runs a daemon, at first or after stop.
+func (c *cluster) start() {
+	ctx, cancel := context.WithCancel(c.Context())
+	c.ctx = ctx
+	c.provider = New(c.fleet, testConfig(), Options{})
+	c.controller = nodes.New(c.fleet, c.provider.store, c.provider.checker, c.client)
+	c.asked = &recorder{Provider: c.provider}
+	factory := informers.NewSharedInformerFactory(c.client, 0)
+	c.provider.SetInformers(factory)
+
+	var running sync.WaitGroup
+	c.add(c, running.Go)
+	running.Go(func() {
+		if err := c.controller.Run(ctx); err != nil {
+			c.Errorf("Run: %v", err)
+		}
+	})
+	c.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		factory.Shutdown()
+	})
+	factory.Start(ctx.Done())
+	c.pass(time.Second) // the informers have synced, the first passes are done
 }
 
 // keepLabels starts to keep labels. The returned function stops everything.
@@ -332,7 +340,7 @@ func (c *cluster) events() []string {
 		}
 		if e, ok := create.GetObject().(*v1.Event); ok && e.Source.Component == "vzones" {
 			out = append(out, e.InvolvedObject.Name+" "+e.Reason)
-			if (e.Type == v1.EventTypeNormal) != slices.Contains([]string{report.ReasonResolved, "AddressesChanged"}, e.Reason) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
+			if (e.Type == v1.EventTypeNormal) != slices.Contains([]string{report.ReasonResolved, "AddressesChanged", taintAdded, taintRemoved}, e.Reason) || e.InvolvedObject.Kind != "Node" || e.Message == "" || strings.Contains(e.Message, "\n") || e.Count != 1 {
 				c.Errorf("an Event that tells nobody anything: %+v", e)
 			}
 		}

@@ -3,10 +3,12 @@ package provider
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,8 +17,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	nodecontroller "k8s.io/cloud-provider/controllers/node"
 	lifecyclecontroller "k8s.io/cloud-provider/controllers/nodelifecycle"
@@ -51,7 +55,11 @@ type orderPlay struct {
 	subscribers []signal.Signal
 	// life counts the daemons. Results of earlier ones are dropped.
 	life int
+	// taints counts the writes of out-of-service taints.
+	taints *taintCounts
 }
+
+type taintCounts struct{ added, removed int }
 
 var _ Fleet = (*orderPlay)(nil)
 
@@ -161,9 +169,55 @@ func (p *orderPlay) readAgain() {
 	})
 }
 
-// isDestroyed reports whether the VM of a Node was destroyed.
+// isDestroyed reports whether the VM of a Node was destroyed and has not returned.
 func (p *orderPlay) isDestroyed(i int) bool {
-	return p.nodes[i].dies >= 0 && time.Since(p.began) >= seconds(p.nodes[i].diesAt)
+	n := p.nodes[i]
+	age := time.Since(p.began)
+	return n.dies >= 0 && age >= seconds(n.diesAt) && (n.returnsAt == 0 || age < seconds(n.returnsAt))
+}
+
+// exists reports whether a VM of a Node exists, whatever the vCenters show.
+func (p *orderPlay) exists(i int) bool {
+	n := p.nodes[p.first(i)]
+	if p.isDestroyed(p.first(i)) {
+		n = n.after()
+	}
+	return p.nodes[i].hidden || slices.ContainsFunc(n.vms, func(power power) bool { return power != none })
+}
+
+// watchTaints checks that no Node whose VM exists gets the out-of-service taint, and detaches volumes as
+// kube-controller-manager does.
+func (p *orderPlay) watchTaints() {
+	p.client.PrependReactor("patch", "nodes", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		patch := a.(clienttesting.PatchAction)
+		name := patch.GetName()
+		var after v1.Node
+		if err := json.Unmarshal(patch.GetPatch(), &after); err != nil {
+			return true, nil, err
+		}
+		before, err := p.client.Tracker().Get(a.GetResource(), "", name)
+		if err != nil || !strings.Contains(string(patch.GetPatch()), `"taints"`) {
+			return false, nil, nil //nolint:nilerr // the tracker answers
+		}
+		_, hadTaint := nodeinfo.OutOfServiceTaint(before.(*v1.Node))
+		_, hasTaint := nodeinfo.OutOfServiceTaint(&after)
+		var i int
+		isLiar := strings.HasPrefix(name, "liar-")
+		if _, err := fmt.Sscanf(name, "node-%d", &i); err != nil && !isLiar {
+			p.Error(err)
+		}
+		switch {
+		case hasTaint && !hadTaint:
+			p.taints.added++
+			if isLiar || p.exists(i) || !p.outOfService {
+				p.Errorf("after %v, %s gets the out-of-service taint, but its VM exists or the key is not set", time.Since(p.began), name)
+			}
+			time.AfterFunc(seconds(p.nodes[i].detachedAfter), func() { p.update(i, func(n *v1.Node) { n.Status.VolumesAttached = nil }) })
+		case hadTaint && !hasTaint:
+			p.taints.removed++
+		}
+		return false, nil, nil
+	})
 }
 
 func (p *orderPlay) States() []inventory.State {
@@ -266,7 +320,7 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 			return errors.New("no answer")
 		}
 		if readings[i].CheckHold(id, deletionHold) != nil {
-			return topology.Errorf(topology.ErrUnknown, "held")
+			return topology.Errorf(topology.ErrUnknown, "vCenter %q: %w", s.VCenter, inventory.ErrHeld)
 		}
 		for j, n := range p.nodes {
 			if p.isDestroyed(j) {
@@ -281,10 +335,11 @@ func (p *orderPlay) ConfirmAbsent(_ context.Context, id inventory.Identity) erro
 }
 
 // playOrder plays an order and checks the ends of its Nodes.
-func playOrder(t *testing.T, seed uint64, o *order) {
+func playOrder(t *testing.T, seed uint64, o *order, taints *taintCounts) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &orderPlay{T: t, order: o, client: fake.NewClientset(), began: time.Now()}
+		p := &orderPlay{T: t, order: o, client: fake.NewClientset(), began: time.Now(), taints: taints}
+		p.watchTaints()
 		for i, n := range o.nodes {
 			for flip, at := range n.flips {
 				time.AfterFunc(seconds(at), func() { p.setSilent(i, n.silent != ((len(n.flips)-flip-1)%2 == 1)) })
@@ -294,6 +349,9 @@ func playOrder(t *testing.T, seed uint64, o *order) {
 			}
 			if n.dies >= 0 {
 				time.AfterFunc(seconds(n.diesAt), func() { p.reread(n.dies) })
+			}
+			if n.returnsAt > 0 {
+				time.AfterFunc(seconds(n.returnsAt), func() { p.reread(n.dies) })
 			}
 			if n.runs || o.created[i] <= 0 {
 				p.create(i)
@@ -342,6 +400,9 @@ func (p *orderPlay) runDaemon(l life, last bool) {
 	cfg.Topology.Drift = config.DriftUpdate
 	cfg.Topology.Settle = time.Second
 	cfg.Topology.Backfill = true
+	if p.outOfService {
+		cfg.OutOfService = config.OutOfServiceGone
+	}
 	stop := p.daemon(cfg)
 	defer stop()
 	passed := time.Duration(0)
@@ -382,7 +443,7 @@ func (p *orderPlay) events(l life) []orderEvent {
 		add(plan.fails, i, fails)
 		add(plan.read, i, func(s *inventory.State) {
 			p.readings[i].Since = time.Now()
-			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), LastContact: time.Now()}
+			*s = inventory.State{VCenter: s.VCenter, Snapshot: p.snapshot(i), LastContact: time.Now(), WatchedSince: time.Now()}
 		})
 		add(plan.ends, i, fails)
 		add(waitFor.Seconds(), i, func(s *inventory.State) { s.Overdue = s.Snapshot == nil && s.Err == nil })
@@ -443,6 +504,9 @@ func (p *orderPlay) create(i int) {
 		n.silent = !n.silent
 	}
 	node.Status.Conditions = readiness(n.silent)
+	if n.detachedAfter > 0 {
+		attached(node)
+	}
 	if n.runs {
 		for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
 			node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: kind, Address: n.address(n.home, p.first(i))})
@@ -476,12 +540,17 @@ func readiness(silent bool) []v1.NodeCondition {
 
 // setSilent makes a Node's kubelet silent or not.
 func (p *orderPlay) setSilent(i int, silent bool) {
+	p.update(i, func(n *v1.Node) { n.Status.Conditions = readiness(silent) })
+}
+
+// update changes the status of a Node, if the Node exists.
+func (p *orderPlay) update(i int, change func(*v1.Node)) {
 	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return
 	}
 	if err == nil {
-		n.Status.Conditions = readiness(silent)
+		change(n)
 		_, err = p.client.CoreV1().Nodes().UpdateStatus(context.Background(), n, metav1.UpdateOptions{})
 	}
 	if err != nil {
@@ -502,7 +571,7 @@ func (p *orderPlay) reread(vcenter int) {
 func (p *orderPlay) check(last bool) {
 	p.checkLies()
 	for i, fact := range p.nodes {
-		is, ok := p.now(i)
+		is, ok := p.now(i, last)
 		if !ok {
 			continue
 		}
@@ -520,13 +589,16 @@ func (p *orderPlay) check(last bool) {
 }
 
 // now returns the current end of a Node, or false if the Node was not created yet.
-func (p *orderPlay) now(i int) (end, bool) {
+func (p *orderPlay) now(i int, last bool) (end, bool) {
 	n, err := p.client.CoreV1().Nodes().Get(context.Background(), fmt.Sprint("node-", i), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return end{gone: true}, p.nodes[i].runs
 	}
 	if err != nil {
 		p.Fatal(err)
+	}
+	if _, isOurs := nodeinfo.OutOfServiceTaint(n); last && isOurs && p.exists(i) {
+		p.Errorf("in the end, node-%d has the out-of-service taint although its VM exists", i)
 	}
 	is := end{waits: nodeinfo.IsUninitialized(n), zone: p.nodes[i].home}
 	if zone := n.Labels[v1.LabelTopologyZone]; zone != "" {

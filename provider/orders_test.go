@@ -47,6 +47,11 @@ type nodeFact struct {
 	// Negative for none.
 	dies   int
 	diesAt float64
+	// returnsAt is when that VM is registered again, 0 for never.
+	returnsAt float64
+	// detachedAfter is the time from the out-of-service taint to the end of the Node's last volume, in seconds, or 0 if
+	// it has no volume.
+	detachedAfter float64
 	// lacksUntil is the time when the vCenter home shows the VM, in seconds after the first life began. It was
 	// restored from a backup, and before answers that the VM does not exist.
 	lacksUntil float64
@@ -112,6 +117,8 @@ type order struct {
 	// lies are Nodes that claim an unreadable VM.
 	lies []lie
 	move move
+	// outOfService means that nodes.outOfService is gone.
+	outOfService bool
 	// hasMoved makes the oracle use the zones after the move.
 	hasMoved bool
 }
@@ -242,6 +249,55 @@ type end struct {
 	shut bool
 }
 
+// addVolumes adds the facts for nodes.outOfService to every second order. In most of them, the only VM of a silent Node is
+// destroyed, and may return.
+func (o *order) addVolumes(r *rand.Rand) {
+	o.outOfService = r.IntN(2) == 0
+	if !o.outOfService {
+		return
+	}
+	hasTwins := slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.twin > 0 })
+	for i := range o.nodes {
+		n := &o.nodes[i]
+		if n.runs && n.recorded && !n.hidden && n.lacksUntil == 0 && !hasTwins && r.IntN(4) > 0 {
+			n.vms = make([]power, len(n.vms))
+			n.vms[n.home] = power(1 + r.IntN(2))
+			n.silent = true
+			n.dies = n.home
+			n.diesAt = 60 * r.Float64()
+		}
+		if n.dies >= 0 && r.IntN(2) == 0 {
+			n.returnsAt = n.diesAt + 60*r.Float64()
+		}
+		if r.IntN(3) > 0 {
+			n.detachedAfter = 90 * r.Float64()
+		}
+	}
+}
+
+// changes counts the events of an order.
+func (o *order) changes() (count int) {
+	for _, n := range o.nodes {
+		count += 1 + len(n.flips)
+		for _, happens := range []bool{n.dies >= 0, n.returnsAt > 0, n.lacksUntil > 0} {
+			if happens {
+				count++
+			}
+		}
+	}
+	for _, l := range o.lives {
+		count++
+		for _, p := range l.plans {
+			for _, at := range []float64{p.fails, p.read, p.ends} {
+				if at >= 0 {
+					count++
+				}
+			}
+		}
+	}
+	return count
+}
+
 // later reports whether another Node with the same VM precedes a Node: one that vzones has initialized, unlike this one, or
 // else an older one.
 func (o *order) later(i int) bool {
@@ -345,8 +401,8 @@ func (o *order) mayGetFormerZone(i int) bool {
 func (o *order) allowedAt(i int) []end {
 	n := o.nodes[i]
 	ends := o.alone(n.after())
-	// The vCenter may not have reported that the VM is destroyed.
-	if n.dies >= 0 && o.unsure[n.dies] {
+	// The vCenter may not have reported that the VM is destroyed, or the VM has returned.
+	if n.dies >= 0 && (o.unsure[n.dies] || n.returnsAt > 0) {
 		ends = append(ends, o.alone(n.before())...)
 	}
 	if n.dies >= 0 && n.silent && slices.ContainsFunc(o.alone(n.before()), func(e end) bool { return e.shut }) {
@@ -495,7 +551,8 @@ func mixed(ends []end) []end {
 // TestOrders plays random orders of events. The ends of a world are the same in each.
 func TestOrders(t *testing.T) {
 	began := time.Now()
-	var exact, unsure, sharing, oneAddress int
+	var exact, unsure, sharing, oneAddress, changes int
+	var taints taintCounts
 	for i := range *ordersCount {
 		seed := *ordersSeed + uint64(i)
 		o := newOrder(rand.New(rand.NewPCG(seed, 26)))
@@ -510,8 +567,16 @@ func TestOrders(t *testing.T) {
 		if slices.ContainsFunc(o.nodes, func(n nodeFact) bool { return n.shares }) {
 			oneAddress++
 		}
+		o.addVolumes(rand.New(rand.NewPCG(seed, 48)))
+		if o.outOfService {
+			changes += o.changes()
+		}
 		// A failure ends the test.
-		playOrder(t, seed, o)
+		playOrder(t, seed, o, &taints)
+	}
+	t.Logf("with outOfService: %d random events; the taint was added %d times and removed %d times", changes, taints.added, taints.removed)
+	if *ordersCount >= 100 && (taints.added < *ordersCount/20 || taints.removed < *ordersCount/100) {
+		t.Errorf("the out-of-service taint was added %d times and removed %d times in %d orders: want at least a twentieth and a hundredth", taints.added, taints.removed, *ordersCount)
 	}
 	t.Logf("%d orders in %v: %d in which every vCenter is read in time, %d in which one is not; two Nodes have one VM in %d, and one address in %d",
 		*ordersCount, time.Since(began).Round(time.Millisecond), exact, unsure, sharing, oneAddress)

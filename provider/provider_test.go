@@ -259,7 +259,7 @@ func stateOf(vcenter string, vms ...*inventory.VM) inventory.State {
 			s.Homes[id] = inventory.Different
 		}
 	}
-	return inventory.State{VCenter: vcenter, Snapshot: s}
+	return inventory.State{VCenter: vcenter, Snapshot: s, WatchedSince: time.Unix(1, 0)}
 }
 
 var errRejected = errors.New(`vCenter "west": connection refused`)

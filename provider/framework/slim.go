@@ -39,6 +39,10 @@ func slim(object any) (any, error) {
 		n.Spec.ProviderID = fmt.Sprintf("%s… (%d bytes)", id[:providerIDKept], len(id))
 	}
 	status := v1.NodeStatus{Addresses: n.Status.Addresses}
+	if len(n.Status.VolumesAttached) > 0 {
+		// Only their presence matters: a kubelet can write any number of any length.
+		status.VolumesAttached = []v1.AttachedVolume{{}}
+	}
 	if u := n.Status.NodeInfo.SystemUUID; len(u) <= inventory.MaxUUIDLength {
 		status.NodeInfo.SystemUUID = u
 	}

@@ -31,13 +31,16 @@ func TestSlim(t *testing.T) {
 	whole.Status.Conditions = append(whole.Status.Conditions, ours)
 	whole.Status.Conditions[2].LastHeartbeatTime = metav1.Unix(2, 0)
 	whole.Status.NodeInfo.KernelVersion = "6"
+	for range 100 {
+		whole.Status.VolumesAttached = append(whole.Status.VolumesAttached, v1.AttachedVolume{Name: "csi/volume", DevicePath: strings.Repeat("x", 1000)})
+	}
 
 	got := slimmed(t, whole.DeepCopy())
 	want := whole.DeepCopy()
 	want.ManagedFields = []metav1.ManagedFieldsEntry{zoneByKubelet}
 	want.Status = v1.NodeStatus{
 		Addresses: whole.Status.Addresses, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, ours},
-		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA},
+		NodeInfo: v1.NodeSystemInfo{SystemUUID: uuidA}, VolumesAttached: []v1.AttachedVolume{{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("slimming a whole Node (-want +got):\n%s", diff)

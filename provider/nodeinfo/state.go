@@ -27,6 +27,8 @@ const (
 	KeyInitialized = topology.OwnDomain + ".node-restriction.kubernetes.io/initialized"
 	// DriftTaint taints a Node whose labels differ from its placement.
 	DriftTaint = topology.OwnDomain + "/topology-drift"
+	// VMGone is the value of the taint node.kubernetes.io/out-of-service on a Node whose VM does not exist.
+	VMGone = "vm-gone"
 	// TopologyReady reports whether a Node's topology labels match its placement.
 	TopologyReady = topology.OwnDomain + "/TopologyReady"
 )
@@ -41,12 +43,36 @@ func IsUninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
-// IsReady reports whether a Node is ready.
-func IsReady(node *v1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == v1.NodeReady {
-			return c.Status == v1.ConditionTrue
+// OutOfServiceTaint returns a Node's out-of-service taint, or nil, and whether vzones added it. Another client's taint
+// has another value or effect. No kubelet can change taints.
+func OutOfServiceTaint(node *v1.Node) (taint *v1.Taint, isOurs bool) {
+	for i := range node.Spec.Taints {
+		if t := &node.Spec.Taints[i]; t.Key == v1.TaintNodeOutOfService {
+			taint = t
+			if IsVMGone(*t) {
+				return t, true
+			}
 		}
 	}
-	return false
+	return taint, false
+}
+
+// IsVMGone reports whether a taint is the out-of-service taint of vzones.
+func IsVMGone(t v1.Taint) bool {
+	return t.Key == v1.TaintNodeOutOfService && t.Value == VMGone && t.Effect == v1.TaintEffectNoExecute
+}
+
+// IsReady reports whether a Node is ready.
+func IsReady(node *v1.Node) bool { return readiness(node) == v1.ConditionTrue }
+
+// IsSilent reports whether a Node's kubelet no longer reports. A Node that is not ready may still be reported.
+func IsSilent(node *v1.Node) bool { return readiness(node) == v1.ConditionUnknown }
+
+func readiness(node *v1.Node) v1.ConditionStatus {
+	for _, c := range node.Status.Conditions {
+		if c.Type == v1.NodeReady {
+			return c.Status
+		}
+	}
+	return ""
 }

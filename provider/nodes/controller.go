@@ -263,7 +263,7 @@ func (c *Controller) changed(oldObj, newObj any) {
 		oldCondition := report.ConditionOf(old)
 		newCondition := report.ConditionOf(n)
 		switch {
-		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n),
+		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n),
 			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
 			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
 			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):

@@ -248,5 +248,5 @@ func isFirstAssignment(old, current []v1.NodeAddress, isNew bool) bool {
 
 // InitializedEventReasons returns the reasons of Events about initialized Nodes.
 func InitializedEventReasons() []string {
-	return []string{reasonReaddressed, report.ReasonAddressOmitted, reasonPartitioned, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
+	return []string{reasonReaddressed, report.ReasonAddressOmitted, reasonOutOfService, reasonInService, reasonPartitioned, plan.ReasonDrift, reasonConflict, plan.ReasonBackfilled, plan.ReasonUpdated, plan.ReasonTypeDrift, plan.ReasonTypeUpdated, report.ReasonResolved}
 }

@@ -78,7 +78,7 @@ func (l *limiter) grant(i item) bool {
 	return true
 }
 
-type limiters struct{ events, annotations, labels, conditions *limiter }
+type limiters struct{ events, annotations, labels, conditions, taints *limiter }
 
 func newLimiters(store *Store) limiters {
 	return limiters{
@@ -86,12 +86,13 @@ func newLimiters(store *Store) limiters {
 		annotations: newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *nodeRecord) *slot { return &r.annotationPatches.slot }),
 		labels:      newLimiter(rate.NewLimiter(patchesPerSecond, patchesPerSecond), store, func(r *nodeRecord) *slot { return &r.labelPatches.slot }),
 		conditions:  newLimiter(rate.NewLimiter(patchesPerSecond, 1), store, func(r *nodeRecord) *slot { return &r.conditionPatches.slot }),
+		taints:      newLimiter(rate.NewLimiter(patchesPerSecond, patchesPerSecond), store, func(r *nodeRecord) *slot { return &r.taintPatches.slot }),
 	}
 }
 
 func (l *limiters) run(ctx context.Context, requeue func(item)) {
 	var group sync.WaitGroup
-	for _, lim := range []*limiter{l.events, l.annotations, l.labels, l.conditions} {
+	for _, lim := range []*limiter{l.events, l.annotations, l.labels, l.conditions, l.taints} {
 		group.Go(func() { lim.run(ctx, requeue) })
 	}
 	group.Wait()

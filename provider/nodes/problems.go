@@ -262,7 +262,7 @@ func labelOf(d *placement.Decision) verdict {
 func deletionOf(absent bool, err error) verdict {
 	v := verdict{about: aboutDeletion}
 	switch {
-	case placement.IsSearching(err):
+	case placement.IsUnderWay(err):
 	case absent && err == nil:
 		v.state = dropped
 	case placement.KeptReason(err) == "":

@@ -120,10 +120,11 @@ type nodeRecord struct {
 	stats     nodeStats
 	eventSlot slot
 	// isAbsent means that no snapshot has the VM.
-	isAbsent                                          bool
-	isPatching                                        bool
-	annotationPatches, labelPatches, conditionPatches patchState
-	initializedAt                                     time.Time
+	isAbsent      bool
+	isPatching    bool
+	initializedAt time.Time
+
+	annotationPatches, labelPatches, conditionPatches, taintPatches patchState
 }
 
 type nodeStats struct {

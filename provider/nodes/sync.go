@@ -20,7 +20,7 @@ import (
 func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Lister().Get(i.name)
 	if err != nil || n.UID != i.uid {
-		return c.leave(ctx, i)
+		return c.forget(ctx, i)
 	}
 	c.store.Lock()
 	r := c.store.record(n)
@@ -166,11 +166,12 @@ func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decis
 
 // syncDeletion starts to confirm the absence of a VM before the framework asks whether it exists.
 func (c *Controller) syncDeletion(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
-	absent, err := c.checker.CheckAhead(n)
-	keptReason := placement.KeptReason(err)
+	a := c.checker.CheckAhead(n)
+	keptReason := placement.KeptReason(a.Err)
 	c.store.Lock()
-	r.isAbsent = absent
+	r.isAbsent = a.InSnapshots
 	r.stats.keptReason = keptReason
 	c.store.Unlock()
-	return c.events.emitVerdicts(ctx, n, r, deletionOf(absent, err))
+	next := c.syncOutOfService(ctx, n, r, a.Taint, a.Evidence)
+	return sooner(next, c.events.emitVerdicts(ctx, n, r, deletionOf(a.InSnapshots, a.Err)))
 }

@@ -33,6 +33,9 @@ const (
 	Enabled     ConditionName = "deletion_enabled"
 	// Searched means that a later direct search did not find the VM.
 	Searched ConditionName = "searched"
+	// Detached means that the Node has no attached volume, or had time to detach it. It is a condition only if the
+	// configuration requires the out-of-service taint, and only for a Node that has or gets it.
+	Detached ConditionName = "volumes_detached"
 )
 
 var conditions = []struct {
@@ -154,7 +157,7 @@ func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 }
 
 // CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires the
-// conditions Absent, FoundBefore and Searched.
+// conditions Absent, FoundBefore, Searched and Detached.
 //
 // It is true if the VM exists or the Node is another provider's. Anything else is an error, even an absence
 // while nodes.skipDeletion is set. CheckExists does not wait for a search.
@@ -173,15 +176,21 @@ func (c *Checker) CheckExists(ctx context.Context, node *v1.Node) (bool, error) 
 	return false, nil
 }
 
-// CheckAhead starts a single search before the framework asks. absent reports whether no snapshot has the VM.
-func (c *Checker) CheckAhead(node *v1.Node) (absent bool, err error) {
+// CheckAhead starts a single search before the framework asks.
+func (c *Checker) CheckAhead(node *v1.Node) (a Absence) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
 		c.confirmer.drop(node.UID)
-		return false, nil
+		a.Taint = RemoveTaint
+		if a.Evidence = "the Node is ready"; isNew {
+			a.Evidence = "the VM was never found"
+		}
+		return a
 	}
-	_, absent, err = c.decide(node, false)
-	return absent, err
+	var q *deletion
+	q, a.InSnapshots, a.Err = c.decide(node, false)
+	a.Taint, a.Evidence = c.taint(q, a.InSnapshots, a.Err)
+	return a
 }
 
 // HasAnswer reports whether CheckExists would return no error.
@@ -207,7 +216,10 @@ func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, 
 		c.confirmer.drop(node.UID)
 		return q, false, err
 	}
-	return q, true, c.confirmer.ask(q.node, false, q.id, repeat)
+	if err := c.confirmer.ask(q.node, false, q.id, repeat); err != nil {
+		return q, true, err
+	}
+	return q, true, c.checkDetached(q)
 }
 
 // A Condition is a prerequisite for deleting a Node.
@@ -243,7 +255,15 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 	if searched.Checked {
 		_, searched.Err = c.confirmer.search(ctx, q.id, false)
 	}
-	return append(results, searched)
+	results = append(results, searched)
+	if c.taintsGone() {
+		detached := Condition{Name: Detached, Checked: searched.Holds()}
+		if detached.Checked {
+			detached.Err = c.checkDetached(q)
+		}
+		results = append(results, detached)
+	}
+	return results
 }
 
 // ReasonNotDeleted is the reason of the Event about a Node that is kept.
@@ -255,6 +275,7 @@ var keepReasons = []struct {
 	name string
 }{
 	{errDisabled, "deletion_disabled"},
+	{ErrDetaching, "detaching_volumes"},
 	{ErrConfirming, "confirming_absence"},
 	{ErrSearchFailed, "search_failed"},
 	{ErrStillThere, "found_by_search"},
@@ -277,9 +298,9 @@ func KeptReason(err error) string {
 	return keepReasons[len(keepReasons)-1].name
 }
 
-// IsSearching reports whether a Node is kept only because a search is running.
-func IsSearching(err error) bool {
-	return errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
+// IsUnderWay reports whether a Node is kept only because a search is running or volumes are being detached.
+func IsUnderWay(err error) bool {
+	return errors.Is(err, ErrDetaching) || errors.Is(err, ErrConfirming) && !errors.Is(err, ErrSearchFailed)
 }
 
 // KeptReasonKey returns equal keys for errors with the same meaning.
@@ -292,7 +313,7 @@ func KeptReasonKey(err error) string {
 }
 
 // KeptHelp describes the reasons.
-const KeptHelp = "deletion_disabled (nodes.skipDeletion), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be searched), " +
+const KeptHelp = "deletion_disabled (nodes.skipDeletion), detaching_volumes (nodes.outOfService), confirming_absence (every vCenter is being searched), search_failed (a vCenter could not be searched), " +
 	"found_by_search, vm_outside_datacenters, vcenter_unreachable, vm_unreadable (an unreadable VM may be the Node's), unknown (other data is unavailable)"
 
 // KeptReasons returns the names of all reasons.

@@ -14,6 +14,10 @@ import (
 // kube-controller-manager's --node-monitor-grace-period is 50 s.
 const readyGrace = 2 * time.Minute
 
+// readyWithoutVM is the time after which a Node that is still ready must run in a VM that no vCenter shows: readyGrace,
+// and the longest time between two calls of remember.
+const readyWithoutVM = readyGrace + 2*time.Minute
+
 type found struct {
 	id inventory.Identity
 	// vm is nil if it is uncertain. lost is the reason why its vCenter does not answer.
@@ -62,10 +66,18 @@ func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
 	} else if k.readyWithoutHome.IsZero() {
 		k.readyWithoutHome = time.Now()
 	}
+	mayRun := nodeinfo.IsReady(node) && time.Since(k.lastSeen.At) > readyWithoutVM
+	if f.vm == nil && (mayRun || inventory.IsUnreadable(states, f.id)) {
+		k.witnessed = time.Time{}
+	}
 	if f.vm == nil || f.lost != nil {
 		return
 	}
 	k.seen = true
+	k.witnessed = f.state.WatchedSince
+	if f.vm.Power == inventory.PowerUnknown {
+		k.witnessed = time.Time{}
+	}
 	if !nodeinfo.IsUninitialized(node) {
 		k.lastSeen = inventory.LastSeen{
 			VCenter: f.state.VCenter, ID: f.vm.Ref.ID, At: f.state.LastContact, Instance: f.state.Snapshot.Instance, Name: f.vm.Name, VM: f.vm.InstanceUUID,

@@ -27,6 +27,9 @@ type Memory struct {
 	readyWithoutHome time.Time
 	// seen means that the VM was found since the daemon started.
 	seen bool
+	// witnessed is the inventory.State.WatchedSince with which the VM was last found. It is zero if the host was then
+	// disconnected or the configuration unreadable, or if the Node outlived the VM.
+	witnessed time.Time
 	// confirmed are the Node's addresses that the VM had when last read.
 	confirmed   []netip.Addr
 	confirmedBy struct {

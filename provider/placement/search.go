@@ -83,8 +83,10 @@ func (w wanted) slot(k *Memory) **search {
 type search struct {
 	id inventory.Identity
 	// done is the end of the last run, or zero. err is why that run confirmed no absence.
-	done       time.Time
-	err        error
+	done time.Time
+	err  error
+	// successful is the end of the first of the latest successful runs, or zero.
+	successful time.Time
 	generation uint64
 	due        time.Time
 	retries    wait.Backoff
@@ -223,8 +225,12 @@ func (c *confirmer) finish(w wanted, s *search, generation uint64, err error) bo
 		s.due = s.done.Add(outsideLasts)
 	} else if err != nil {
 		s.due = s.done.Add(s.retries.Step())
+		s.successful = time.Time{}
 	} else {
 		s.retries = searchRetries
+		if s.successful.IsZero() {
+			s.successful = s.done
+		}
 	}
 	return true
 }

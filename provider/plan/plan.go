@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/config"
 	"vzones/provider/nodeinfo"
@@ -75,11 +76,14 @@ const (
 	ActionRemove   Action = "remove"
 	ActionTaint    Action = "taint"
 	ActionUntaint  Action = "untaint"
+	// ActionOutOfService and ActionInService add and remove the out-of-service taint.
+	ActionOutOfService Action = "out_of_service"
+	ActionInService    Action = "in_service"
 )
 
 // Actions returns all actions.
 func Actions() []Action {
-	return []Action{ActionBackfill, ActionUpdate, ActionRemove, ActionTaint, ActionUntaint}
+	return []Action{ActionBackfill, ActionUpdate, ActionRemove, ActionTaint, ActionUntaint, ActionOutOfService, ActionInService}
 }
 
 // Writes reports whether the Node changes.
@@ -370,7 +374,7 @@ func OwnedAnnotation(node *v1.Node, given map[string]string) string {
 
 // IsTainted reports whether a Node has the drift taint.
 func IsTainted(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
+	return slices.ContainsFunc(node.Spec.Taints, isDriftTaint)
 }
 
 // Patch returns a JSON merge patch.
@@ -395,11 +399,31 @@ func (p *Plan) Patch(n *v1.Node) map[string]any {
 	}
 	patch := map[string]any{"metadata": meta}
 	if p.Retaint {
-		taints := slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint })
+		var added []v1.Taint
 		if p.Taint {
-			taints = append(taints, v1.Taint{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule})
+			added = []v1.Taint{{Key: nodeinfo.DriftTaint, Effect: v1.TaintEffectNoSchedule}}
 		}
-		patch["spec"] = map[string]any{"taints": taints}
+		patch["spec"] = retainted(n, isDriftTaint, added...)
 	}
 	return patch
+}
+
+func isDriftTaint(t v1.Taint) bool { return t.Key == nodeinfo.DriftTaint }
+
+// retainted returns the specification of a Node without the old taints. A patch replaces the whole list.
+func retainted(n *v1.Node, isOld func(v1.Taint) bool, added ...v1.Taint) map[string]any {
+	return map[string]any{"taints": append(slices.DeleteFunc(slices.Clone(n.Spec.Taints), isOld), added...)}
+}
+
+// OutOfServicePatch returns a JSON merge patch that adds or removes the out-of-service taint of vzones.
+func OutOfServicePatch(n *v1.Node, action Action, now time.Time) map[string]any {
+	var added []v1.Taint
+	if action == ActionOutOfService {
+		since := metav1.NewTime(now)
+		added = []v1.Taint{{Key: v1.TaintNodeOutOfService, Value: nodeinfo.VMGone, Effect: v1.TaintEffectNoExecute, TimeAdded: &since}}
+	}
+	return map[string]any{
+		"metadata": map[string]any{"uid": n.UID, "resourceVersion": n.ResourceVersion},
+		"spec":     retainted(n, nodeinfo.IsVMGone, added...),
+	}
 }

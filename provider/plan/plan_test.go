@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vzones/config"
 	"vzones/provider/nodeinfo"
@@ -260,4 +262,31 @@ func keysOf(n *v1.Node) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// The patch replaces the whole list of taints, so it must not apply to another Node or to a Node that has changed.
+func TestOutOfServicePatch(t *testing.T) {
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	other := v1.Taint{Key: "example.com/a", Effect: v1.TaintEffectNoSchedule}
+	since := metav1.NewTime(now)
+	ours := v1.Taint{Key: v1.TaintNodeOutOfService, Value: "vm-gone", Effect: v1.TaintEffectNoExecute, TimeAdded: &since}
+	anothers := v1.Taint{Key: v1.TaintNodeOutOfService, Value: "vm-gone", Effect: v1.TaintEffectNoSchedule}
+	for name, c := range map[string]struct {
+		action        Action
+		taints, after []v1.Taint
+	}{
+		"add":                     {ActionOutOfService, []v1.Taint{other}, []v1.Taint{other, ours}},
+		"remove":                  {ActionInService, []v1.Taint{ours, other}, []v1.Taint{other}},
+		"remove the last":         {ActionInService, []v1.Taint{ours}, []v1.Taint{}},
+		"remove beside another's": {ActionInService, []v1.Taint{anothers, ours}, []v1.Taint{anothers}},
+	} {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: "2"}, Spec: v1.NodeSpec{Taints: c.taints}}
+		want := map[string]any{
+			"metadata": map[string]any{"uid": types.UID("1"), "resourceVersion": "2"},
+			"spec":     map[string]any{"taints": c.after},
+		}
+		if diff := gocmp.Diff(want, OutOfServicePatch(n, c.action, now)); diff != "" {
+			t.Errorf("%s: the patch (-want +got):\n%s", name, diff)
+		}
+	}
 }

@@ -165,7 +165,7 @@ const summaryText = `"Starting the vSphere cloud controller manager" version="VE
 "Configured vCenter" vCenter="east" server="vc-east.example.com:443" datacenters=["dc-1","dc-2"] credentials=["Secret kube-system/vsphere"] insecure=false
 "Configured vCenter" vCenter="west" server="192.0.2.7:8443" datacenters=["all"] credentials=["Secret kube-system/vsphere","the configuration"] insecure=true
 "Configured labels" labels=["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"] precedence="csi" backfill=true drift="taint" settle="1m0s"
-"Watching Nodes and vCenters" nodes="pool in (a,b)" tagRefresh="30s" nodeDeletion=true controllers=["*"] leaderElection=true lease="kube-system/ccm"
+"Watching Nodes and vCenters" nodes="pool in (a,b)" tagRefresh="30s" nodeDeletion=true outOfService="never" controllers=["*"] leaderElection=true lease="kube-system/ccm"
 `
 
 const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":0,"version":"VERSION","configuration":"Secret kube-system/vsphere-config"}
@@ -173,7 +173,7 @@ const summaryJSON = `{"msg":"Starting the vSphere cloud controller manager","v":
 {"msg":"Configured vCenter","v":0,"vCenter":"east","server":"vc-east.example.com:443","datacenters":["dc-1","dc-2"],"credentials":["Secret kube-system/vsphere"],"insecure":false}
 {"msg":"Configured vCenter","v":0,"vCenter":"west","server":"192.0.2.7:8443","datacenters":["all"],"credentials":["Secret kube-system/vsphere","the configuration"],"insecure":true}
 {"msg":"Configured labels","v":0,"labels":["topology.kubernetes.io/region","topology.kubernetes.io/zone","example.com/host"],"precedence":"csi","backfill":true,"drift":"taint","settle":"1m0s"}
-{"msg":"Watching Nodes and vCenters","v":0,"nodes":"pool in (a,b)","tagRefresh":"30s","nodeDeletion":true,"controllers":["*"],"leaderElection":true,"lease":{"name":"ccm","namespace":"kube-system"}}
+{"msg":"Watching Nodes and vCenters","v":0,"nodes":"pool in (a,b)","tagRefresh":"30s","nodeDeletion":true,"outOfService":"never","controllers":["*"],"leaderElection":true,"lease":{"name":"ccm","namespace":"kube-system"}}
 `
 
 func TestSummary(t *testing.T) {

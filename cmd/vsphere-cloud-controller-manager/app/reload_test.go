@@ -143,6 +143,7 @@ func TestDifference(t *testing.T) {
 		"nothing that has an effect": "# a comment\n" + twoVCenters,
 		"nodes.internalVmNetworkName from none to n; nodes.selector from none to a=b": twoVCenters + "nodes: {selector: a=b, internalVmNetworkName: n}\n",
 		"nodes.matchByName from true to false":                                        twoVCenters + "nodes: {matchByName: false}\n",
+		"nodes.outOfService from never to gone":                                       twoVCenters + "nodes: {outOfService: gone}\n",
 		"nodes.labels from none to a=b; nodes.skipDeletion from false to true":        twoVCenters + "nodes: {skipDeletion: true, labels: {a: b}}\n",
 		`vCenter "west" changed: port from 443 to 8443`:                               strings.Replace(twoVCenters, "server: vc-west", "port: 8443, server: vc-west", 1),
 		`vCenter "south" added; vCenter "east" removed (its Nodes remain)`:            strings.Replace(twoVCenters, "  east:", "  south:", 1),

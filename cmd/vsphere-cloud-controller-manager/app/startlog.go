@@ -35,7 +35,7 @@ func (a *App) logSummary(ctx context.Context, generic *cmconfig.GenericControlle
 	log.Info("Configured labels", "labels", t.Policy.Labels(), "precedence", cmp.Or(t.Policy.Precedence, topology.PrecedenceCSI),
 		"backfill", t.Backfill, "drift", t.Drift, "settle", t.Settle)
 	log.Info("Watching Nodes and vCenters", "nodes", cmp.Or(a.cfg.NodeSelector.String(), "all"), "tagRefresh", a.flags.TagRefresh,
-		"nodeDeletion", !a.cfg.SkipNodeDeletion, "controllers", generic.Controllers, "leaderElection", generic.LeaderElection.LeaderElect,
+		"nodeDeletion", !a.cfg.SkipNodeDeletion, "outOfService", a.cfg.OutOfService, "controllers", generic.Controllers, "leaderElection", generic.LeaderElection.LeaderElect,
 		"lease", klog.KRef(generic.LeaderElection.ResourceNamespace, generic.LeaderElection.ResourceName))
 }
 

@@ -1,0 +1,142 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"vzones/config"
+	"vzones/internal/quote"
+	"vzones/provider/nodeinfo"
+	"vzones/topology"
+	"vzones/vcenter/inventory"
+)
+
+// ErrDetaching means that the absence of the VM is confirmed, but its volumes are not yet detached.
+var ErrDetaching = errors.New("the VM is gone and its volumes are being detached")
+
+// detachTimeout is how long a Node is kept for its volumes.
+const detachTimeout = time.Minute
+
+// TaintAction is what happens to the out-of-service taint of a Node. Another client's taint stays in any case.
+type TaintAction int
+
+// The actions.
+const (
+	// KeepTaint: facts are missing, but none contradicts the absence of the VM. A restart changes nothing.
+	KeepTaint TaintAction = iota
+	AddTaint
+	RemoveTaint
+)
+
+// An Absence is the result of CheckAhead.
+type Absence struct {
+	// InSnapshots means that no snapshot has the VM.
+	InSnapshots bool
+	// Err is the reason why the Node is kept, or nil.
+	Err   error
+	Taint TaintAction
+	// Evidence is the reason for the action.
+	Evidence string
+}
+
+func (c *Checker) taintsGone() bool {
+	return c.placer.Config().OutOfService == config.OutOfServiceGone
+}
+
+// checkDetached returns ErrDetaching while a Node whose VM is gone is kept for its volumes.
+func (c *Checker) checkDetached(q *deletion) error {
+	since, isWitnessed := c.confirmer.goneSince(q)
+	taint, _ := nodeinfo.OutOfServiceTaint(q.node)
+	if !c.taintsGone() || taint == nil && !isWitnessed {
+		return nil
+	}
+	if taint != nil && taint.TimeAdded != nil && taint.TimeAdded.Time.Before(since) {
+		since = taint.TimeAdded.Time
+	}
+	until := since.Add(detachTimeout)
+	switch {
+	case !until.After(time.Now()):
+		return nil
+	case taint == nil:
+		return fmt.Errorf("%w: the taint %s is being added", ErrDetaching, v1.TaintNodeOutOfService)
+	case len(q.node.Status.VolumesAttached) > 0:
+		return fmt.Errorf("%w: Kubernetes detaches them, or the Node is deleted at %s", ErrDetaching, until.UTC().Format("15:04:05 MST"))
+	}
+	return nil
+}
+
+// goneSince returns the time since which the absence of a VM is confirmed, and whether this daemon saw the VM end: its
+// home no longer exists, and was on a connected host until then. Otherwise the VM may run on a host that was removed from
+// its vCenter, or may be missing since a restore from a backup. The absence may be confirmed nevertheless.
+func (c *confirmer) goneSince(q *deletion) (since time.Time, isWitnessed bool) {
+	c.memories.Lock()
+	defer c.memories.Unlock()
+	k := memoryOf(c.memories, q.node.UID)
+	since = time.Now()
+	if k.absence != nil && !k.absence.successful.IsZero() {
+		since = k.absence.successful
+	}
+	home := inventory.StateOf(q.states, k.lastSeen.VCenter)
+	isWatched := !k.witnessed.IsZero() && k.witnessed.Equal(home.WatchedSince)
+	return since, isWatched && nodeinfo.IsSilent(q.node) && inventory.HomeIsGone(q.states, q.id)
+}
+
+// taint returns the action that the result of decide requires, and the reason.
+func (c *Checker) taint(q *deletion, absent bool, err error) (TaintAction, string) {
+	switch {
+	case !c.taintsGone():
+		return RemoveTaint, "nodes.outOfService is never"
+	case !nodeinfo.IsSilent(q.node):
+		return RemoveTaint, "the kubelet reports"
+	case absent && (err == nil || errors.Is(err, ErrDetaching)):
+		if _, isWitnessed := c.confirmer.goneSince(q); !isWitnessed {
+			return KeepTaint, ""
+		}
+		return AddTaint, q.evidence()
+	case isPending(q.states, err):
+		return KeepTaint, ""
+	}
+	evidence := err.Error()
+	if vms := inventory.ListVMs(q.states, q.id); errors.Is(err, errExists) && vms != "" {
+		evidence += ": " + vms
+	}
+	return RemoveTaint, evidence
+}
+
+// evidence names the searched vCenters and the former location of an absent VM.
+func (q *deletion) evidence() string {
+	names := make([]string, len(q.states))
+	for i, s := range q.states {
+		names[i] = quote.Value(s.VCenter)
+	}
+	vcenter, id := q.id.LastSeen.VCenter, q.id.LastSeen.ID
+	if q.id.Recorded.VCenter != "" {
+		vcenter, id = q.id.Recorded.VCenter, q.id.Recorded.ID
+	}
+	was := topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}.Located("")
+	return fmt.Sprintf("no VM has %s: searched vCenter %s; %s, which was the VM, does not exist", q.id, quote.Some(names, quote.Most), was)
+}
+
+// isPending reports whether an answer is only missing: no vCenter fails or is overdue, and one is not read yet, is being asked or
+// searched, or may lack VMs.
+func isPending(states []inventory.State, err error) bool {
+	isRead := true
+	for _, s := range states {
+		if s.Err != nil && s.Cause != inventory.CausePending || s.Overdue {
+			return false
+		}
+		isRead = isRead && s.Snapshot != nil && s.Err == nil
+	}
+	var notShown *inventory.NotShown
+	switch {
+	case errors.As(err, &notShown):
+		return notShown.Reply == inventory.Unasked
+	case errors.Is(err, ErrConfirming), errors.Is(err, inventory.ErrHeld):
+		return true
+	}
+	isContradicted := errors.Is(err, inventory.ErrUnreadable) || errors.Is(err, inventory.ErrOutside) || errors.Is(err, errExists) || errors.Is(err, errDisabled)
+	return !isRead && errors.Is(err, topology.ErrUnknown) && !isContradicted
+}
