@@ -25,6 +25,7 @@ var foreignKeys = map[string]string{
 	"v1.LabelInstanceTypeStable":                     v1.LabelInstanceTypeStable,
 	"v1.LabelTopologyRegion":                         v1.LabelTopologyRegion,
 	"v1.LabelTopologyZone":                           v1.LabelTopologyZone,
+	"v1.TaintNodeOutOfService":                       v1.TaintNodeOutOfService,
 	"cloudproviderapi.AnnotationAlphaProvidedIPAddr": cloudproviderapi.AnnotationAlphaProvidedIPAddr,
 	"cloudproviderapi.TaintExternalCloudProvider":    cloudproviderapi.TaintExternalCloudProvider,
 	"cloudproviderapi.TaintNodeShutdown":             cloudproviderapi.TaintNodeShutdown,

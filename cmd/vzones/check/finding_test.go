@@ -90,6 +90,7 @@ func TestEachKindIsFound(t *testing.T) {
 		"VZ159": "TestUnplaced",
 		"VZ160": "TestUnplaced",
 		"VZ163": "TestUnplaced",
+		"VZ169": "TestOutOfService",
 		"VZ187": "TestVersions",
 	}
 	scripts, err := filepath.Glob("../testdata/*/check*.txtar")

@@ -17,6 +17,7 @@ import (
 	"vzones/cmd/vzones/world"
 	"vzones/config"
 	"vzones/provider/addresses"
+	"vzones/provider/nodeinfo"
 	"vzones/topology"
 	"vzones/vcenter"
 	"vzones/vcenter/inventory"
@@ -73,6 +74,34 @@ func TestUnplaced(t *testing.T) {
 	f.nodes[2].Place.VCenter = "east"
 	if got := ids(nodes.unplaced()); !slices.Contains(got, "VZ160 Node node-3") {
 		t.Errorf("the VM is in a vCenter that was read: got the findings %q, want VZ160 about node-3", got)
+	}
+}
+
+// The out-of-service taint of vzones is a finding, with its time and what the Node waits for.
+func TestOutOfService(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC))
+	volumes := []v1.AttachedVolume{{Name: "a"}}
+	absent := topology.Errorf(topology.ErrAbsent, "no VM")
+	for name, c := range map[string]struct {
+		value string
+		err   error
+		ready v1.ConditionStatus
+		says  string
+	}{
+		"volumes":          {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionUnknown, says: "2026-11-29T12:00:00Z: 1 attached volumes"},
+		"the VM exists":    {value: nodeinfo.VMGone, ready: v1.ConditionUnknown, says: "removes it"},
+		"ready":            {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionTrue, says: "removes it"},
+		"not ready":        {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionFalse, says: "removes it"},
+		"another client's": {value: "nodeshutdown", err: absent, ready: v1.ConditionUnknown},
+	} {
+		f := of(c.err)
+		n := f.nodes[0].Node
+		n.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeOutOfService, Value: c.value, Effect: v1.TaintEffectNoExecute, TimeAdded: &since}}
+		n.Status = v1.NodeStatus{VolumesAttached: volumes, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: c.ready}}}
+		found := (&nodeCheck{f}).outOfService()
+		if c.says == "" && len(found) > 0 || c.says != "" && (len(found) != 1 || found[0].ID != "VZ169" || !strings.Contains(found[0].Text, c.says)) {
+			t.Errorf("%s: got the findings %+v, want VZ169 with %q", name, found, c.says)
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ var commonTexts = map[string]string{
 type nodeCheck struct{ *facts }
 
 func (c *nodeCheck) find() []Finding {
-	return slices.Concat(c.unplaced(), c.providerIDs(), c.matchedByName(), c.vms(), c.controlPlane(), c.labels())
+	return slices.Concat(c.unplaced(), c.providerIDs(), c.matchedByName(), c.vms(), c.outOfService(), c.controlPlane(), c.labels())
 }
 
 func (c *nodeCheck) settings(n *node) world.VMSettings {
@@ -361,6 +361,16 @@ func (c *nodeCheck) vms() (found []Finding) {
 			finding := n.newFinding("VZ166", "VMware Tools is not running in "+vm)
 			finding.Short = "VMware Tools is not running in their VMs"
 			found = append(found, finding)
+		}
+	}
+	return found
+}
+
+// outOfService reports the Nodes with the out-of-service taint of vzones.
+func (c *nodeCheck) outOfService() (found []Finding) {
+	for _, n := range c.nodes {
+		if text := n.OutOfService(); text != "" {
+			found = append(found, n.newFinding("VZ169", text))
 		}
 	}
 	return found

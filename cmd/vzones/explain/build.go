@@ -102,6 +102,9 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	if e.Node.InCluster && e.Node.Managed && !e.Node.Initialized && l.Err == nil {
 		e.Problems = append(e.Problems, Problem{world.NotInitialized, "the daemon initializes the Node within seconds; if it does not, run vzones check, which checks the daemon"})
 	}
+	if text := l.OutOfService(); text != "" {
+		e.Problems = append(e.Problems, Problem{"OutOfServiceTaintAdded", text})
+	}
 	for i := range l.Differences {
 		d := &l.Differences[i]
 		e.Problems = append(e.Problems, Problem{world.DifferenceReason(d), world.DifferenceText(d)})
@@ -452,4 +455,5 @@ var conditionTexts = map[placement.ConditionName]string{
 	placement.FoundBefore:  "the VM was found before",
 	placement.Enabled:      "nodes.skipDeletion is not set",
 	placement.Searched:     "a direct search of every vCenter does not find the VM",
+	placement.Detached:     "the Node has no out-of-service taint, or its volumes are detached or had a minute for it",
 }

@@ -49,7 +49,7 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 	if newType := after.Label(plan.LabelType); differs(before.Label(plan.LabelType), newType, after) {
 		add(labelChange("instanceType", plan.LabelType, newType, &newConfig.Topology, after))
 	}
-	out.Changes = append(out.Changes, taints(before, after)...)
+	out.Changes = append(out.Changes, taints(before, after, oldConfig, newConfig)...)
 	if addresses := addressesOf(after); addresses != addressesOf(before) {
 		c := Change{
 			Kind: "addresses", Now: join(after.Node.Status.Addresses), Then: addresses, Result: addresses,
@@ -70,13 +70,12 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 
 // withProblem returns the daemon's action for a Node with a problem.
 func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
-	wasFound := l.Node.Spec.ProviderID != "" && l.Identity.WasFound()
 	switch {
 	case l.Uninitialized:
 		return "", "the Node stays uninitialized"
-	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion && nodeinfo.IsReady(l.Node):
+	case isGone(l, cfg) && nodeinfo.IsReady(l.Node):
 		return "", "the Node keeps its labels, and is deleted when it becomes not ready: no vCenter has its VM"
-	case errors.Is(l.Err, topology.ErrAbsent) && wasFound && !cfg.SkipNodeDeletion:
+	case isGone(l, cfg):
 		return "delete", "deletes the Node after a search has confirmed that no vCenter has its VM"
 	case !isPlaced(l):
 		return "", "the Node keeps its labels"
@@ -84,6 +83,11 @@ func withProblem(l *world.Look, cfg *config.Config) (action, text string) {
 		return "", "the Node keeps its addresses"
 	}
 	return "", "the problem does not affect its labels"
+}
+
+// isGone reports whether the daemon deletes an initialized Node that is not ready.
+func isGone(l *world.Look, cfg *config.Config) bool {
+	return errors.Is(l.Err, topology.ErrAbsent) && l.Node.Spec.ProviderID != "" && l.Identity.WasFound() && !cfg.SkipNodeDeletion
 }
 
 func managed(l *world.Look) string {
@@ -166,21 +170,24 @@ func labelChange(kind, label string, newLabel world.Label, t *config.Topology, l
 	return c
 }
 
-func taints(before, after *world.Look) []Change {
+func taints(before, after *world.Look, oldConfig, newConfig *config.Config) []Change {
 	var changes []Change
 	for _, t := range []struct {
 		key, text string
-		isWanted  func(*world.Look) bool
+		effect    v1.TaintEffect
+		isWanted  func(*world.Look, *config.Config) bool
 	}{
-		{nodeinfo.DriftTaint, "adds the taint: no new Pods are scheduled", isTainted},
-		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the VM is off", isShutDown},
+		{nodeinfo.DriftTaint, "adds the taint: no new Pods are scheduled", v1.TaintEffectNoSchedule, isTainted},
+		{cloudproviderapi.TaintNodeShutdown, "adds the taint: the VM is off", v1.TaintEffectNoSchedule, isShutDown},
+		{v1.TaintNodeOutOfService, "adds the taint after that search if the daemon saw the VM end, so that volumes are detached before the deletion", v1.TaintEffectNoExecute, isOutOfService},
 	} {
-		wantsTaint := t.isWanted(after)
+		wantsTaint := t.isWanted(after, newConfig)
 		isPresent := hasTaint(after.Node, t.key)
-		if wantsTaint == t.isWanted(before) {
+		if wantsTaint == t.isWanted(before, oldConfig) {
 			continue
 		}
-		c := Change{Kind: "taint", Label: t.key, Now: effectIf(isPresent), Then: effectIf(wantsTaint), Result: effectIf(wantsTaint)}
+		then := effectIf(wantsTaint, t.effect)
+		c := Change{Kind: "taint", Label: t.key, Now: effectIf(isPresent, t.effect), Then: then, Result: then}
 		switch {
 		case wantsTaint == isPresent:
 			c.Text = "the Node stays as it is"
@@ -197,7 +204,7 @@ func taints(before, after *world.Look) []Change {
 }
 
 // isTainted reports whether a Node ends up with the drift taint.
-func isTainted(l *world.Look) bool {
+func isTainted(l *world.Look, _ *config.Config) bool {
 	if l.Plan == nil {
 		return hasTaint(l.Node, nodeinfo.DriftTaint)
 	}
@@ -205,7 +212,7 @@ func isTainted(l *world.Look) bool {
 }
 
 // isShutDown reports whether a Node ends up with the framework's shutdown taint, which a ready Node loses.
-func isShutDown(l *world.Look) bool {
+func isShutDown(l *world.Look, _ *config.Config) bool {
 	hasShutdownTaint := hasTaint(l.Node, cloudproviderapi.TaintNodeShutdown)
 	if l.Plan == nil {
 		return hasShutdownTaint
@@ -213,13 +220,23 @@ func isShutDown(l *world.Look) bool {
 	return !nodeinfo.IsReady(l.Node) && (hasShutdownTaint || l.Off)
 }
 
+// isOutOfService reports whether a Node ends up with an out-of-service taint, which the daemon does not remove if another
+// client added it.
+func isOutOfService(l *world.Look, cfg *config.Config) bool {
+	taint, isOurs := nodeinfo.OutOfServiceTaint(l.Node)
+	if l.Plan == nil || taint != nil && !isOurs {
+		return taint != nil
+	}
+	return cfg.OutOfService == config.OutOfServiceGone && isGone(l, cfg) && nodeinfo.IsSilent(l.Node)
+}
+
 func hasTaint(n *v1.Node, key string) bool {
 	return slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
 }
 
-func effectIf(isPresent bool) string {
+func effectIf(isPresent bool, effect v1.TaintEffect) string {
 	if isPresent {
-		return string(v1.TaintEffectNoSchedule)
+		return string(effect)
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"vzones/cmd/vzones/world"
 	"vzones/config"
+	"vzones/provider/nodeinfo"
 	"vzones/provider/plan"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
@@ -41,6 +43,44 @@ func TestDeletion(t *testing.T) {
 		got := compare(&world.Look{Node: n}, after, &config.Config{}, &config.Config{SkipNodeDeletion: c.keep})
 		if len(got.Changes) != 1 || got.Changes[0].Kind != "problem" || got.Changes[0].Action != c.does || !strings.Contains(got.Changes[0].Text, c.says) {
 			t.Errorf("%s: got the changes %+v, want one problem with the action %q and %q", name, got.Changes, c.does, c.says)
+		}
+	}
+}
+
+// The key nodes.outOfService adds a taint to the Nodes that are deleted.
+func TestOutOfService(t *testing.T) {
+	gone := &config.Config{OutOfService: config.OutOfServiceGone}
+	ours := v1.Taint{Key: v1.TaintNodeOutOfService, Value: nodeinfo.VMGone, Effect: v1.TaintEffectNoExecute}
+	anothers := v1.Taint{Key: v1.TaintNodeOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
+	absent := topology.Errorf(topology.ErrAbsent, "no vCenter has it")
+	for name, c := range map[string]struct {
+		before, after *config.Config
+		err           error
+		ready         v1.ConditionStatus
+		taints        []v1.Taint
+		action        string
+	}{
+		"on":               {before: &config.Config{}, after: gone, err: absent, action: "taint"},
+		"off":              {before: gone, after: &config.Config{}, err: absent, taints: []v1.Taint{ours}, action: "untaint"},
+		"stays on":         {before: gone, after: gone, err: absent},
+		"ready":            {before: &config.Config{}, after: gone, err: absent, ready: v1.ConditionTrue},
+		"not ready":        {before: &config.Config{}, after: gone, err: absent, ready: v1.ConditionFalse},
+		"the VM exists":    {before: &config.Config{}, after: gone},
+		"no deletion":      {before: &config.Config{}, after: &config.Config{OutOfService: config.OutOfServiceGone, SkipNodeDeletion: true}, err: absent},
+		"another client's": {before: &config.Config{}, after: gone, err: absent, taints: []v1.Taint{anothers}},
+	} {
+		n := &v1.Node{Spec: v1.NodeSpec{ProviderID: "vsphere://1", Taints: c.taints}}
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: cmp.Or(c.ready, v1.ConditionUnknown)}}
+		l := &world.Look{Node: n, Err: c.err, Plan: &plan.Plan{}, Identity: inventory.Identity{Recorded: topology.Ref{VCenter: "east", ID: "vm-1"}}}
+		var actions []string
+		for _, change := range compare(l, l, c.before, c.after).Changes {
+			if change.Kind != "taint" || change.Label != v1.TaintNodeOutOfService {
+				t.Errorf("%s: got the change %+v", name, change)
+			}
+			actions = append(actions, change.Action)
+		}
+		if got := strings.Join(actions, " "); got != c.action {
+			t.Errorf("%s: got the actions %q, want %q", name, got, c.action)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *shadow) differences(before, after *v1.Node) (all []Observed) {
 		}
 	}
 	for _, key := range []string{cloudproviderapi.TaintExternalCloudProvider, cloudproviderapi.TaintNodeShutdown, nodeinfo.DriftTaint} {
-		add("taint", key, effectIf(hasTaint(before, key)), effectIf(hasTaint(after, key)))
+		add("taint", key, effectIf(hasTaint(before, key), v1.TaintEffectNoSchedule), effectIf(hasTaint(after, key), v1.TaintEffectNoSchedule))
 	}
 	add(kindProviderID, "", before.Spec.ProviderID, after.Spec.ProviderID)
 	for _, label := range slices.Concat(s.cfg.Topology.Policy.Labels(), slices.Sorted(maps.Keys(s.cfg.NodeLabels))) {
@@ -205,7 +205,7 @@ func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change
 		const text = "set when the Node is initialized"
 		typeSource := l.Label(plan.LabelType).Source
 		add(Change{
-			Kind: "taint", Label: cloudproviderapi.TaintExternalCloudProvider, Now: effectIf(true), Action: string(plan.ActionUntaint),
+			Kind: "taint", Label: cloudproviderapi.TaintExternalCloudProvider, Now: string(v1.TaintEffectNoSchedule), Action: string(plan.ActionUntaint),
 			Text: "initializes the Node",
 		})
 		add(Change{Kind: kindProviderID, Now: l.Node.Spec.ProviderID, Result: m.ProviderID, Action: world.ActionInitialize, Text: text})

@@ -74,6 +74,8 @@ func (n *names) node(from *v1.Node, further []string) v1.Node {
 	for _, t := range from.Spec.Taints {
 		if t.Key == cloudproviderapi.TaintExternalCloudProvider || t.Key == nodeinfo.DriftTaint {
 			to.Spec.Taints = append(to.Spec.Taints, v1.Taint{Key: t.Key, Effect: v1.TaintEffectNoSchedule})
+		} else if nodeinfo.IsVMGone(t) {
+			to.Spec.Taints = append(to.Spec.Taints, t)
 		}
 	}
 	to.Status.NodeInfo.SystemUUID = n.text(from.Status.NodeInfo.SystemUUID)

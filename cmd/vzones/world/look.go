@@ -2,6 +2,8 @@ package world
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -166,6 +168,25 @@ func (l *Look) plan() {
 		settled[i] = plan.Timed{Difference: d, Since: now.Add(-policy.Settle)}
 	}
 	l.Plan = policy.For(l.Node, &l.Place, settled, settled, now)
+}
+
+// OutOfService describes the out-of-service taint of vzones on a Node and what the Node waits for, or returns "".
+func (l *Look) OutOfService() string {
+	taint, isOurs := nodeinfo.OutOfServiceTaint(l.Node)
+	if !isOurs {
+		return ""
+	}
+	text := "taint " + taint.ToString()
+	if taint.TimeAdded != nil {
+		text += " since " + taint.TimeAdded.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case !errors.Is(l.Err, topology.ErrAbsent) || !nodeinfo.IsSilent(l.Node):
+		return text + ": the daemon removes it, because the VM is not certainly gone"
+	case len(l.Node.Status.VolumesAttached) > 0:
+		return text + fmt.Sprintf(": %d attached volumes, which Kubernetes detaches, delay the deletion of the Node by at most a minute", len(l.Node.Status.VolumesAttached))
+	}
+	return text + ": no volume is attached, and the daemon deletes the Node"
 }
 
 // Reason returns the Event reason of Err, or "".
