@@ -46,8 +46,10 @@ func conditions() []conditionKind {
 		}},
 		{"tainted TAINT", "the Node has this taint; a key without a slash gets the prefix `node.cloudprovider.kubernetes.io/`", taintCheck(true)},
 		{"untainted TAINT", "the Node does not have this taint", taintCheck(false)},
-		{"exists", "the Node created by the script still exists", func(*arguments, string) check {
-			return present(func(state) string { return "" })
+		{"exists", "the Node created by the script still exists; with the flag `-outofservice`, without vzones' out-of-service taint", func(*arguments, string) check {
+			return present(func(s state) string {
+				return unless(!isOutOfService(s.node) || !*setOutOfService, "the out-of-service taint")
+			})
 		}},
 		{"gone", "the Node created by the script no longer exists", func(*arguments, string) check {
 			return func(s state) string { return unless(s.node == nil, "exists") }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,6 +14,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 )
+
+// setOutOfService adds nodes.outOfService: gone to each configuration. Then the condition exists is false for a Node with the
+// taint.
+var setOutOfService = flag.Bool("outofservice", false, "play only the scenarios with silent Nodes, with nodes.outOfService: gone")
 
 type configuration struct {
 	// parts are merged into the fleet's default configuration.
@@ -123,6 +128,9 @@ func (w *world) render(c *configuration) ([]byte, error) {
 	var base map[string]any
 	if err := yaml.Unmarshal(w.stack.Config(), &base); err != nil {
 		return nil, err
+	}
+	if *setOutOfService {
+		base["nodes"] = map[string]any{"outOfService": "gone"}
 	}
 	parts, err := w.fillAll(merged(base, c.parts))
 	if err != nil {

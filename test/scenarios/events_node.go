@@ -57,6 +57,8 @@ func nodeCommands() []command {
 			return onNodes(a.rest(), setReady)
 		}},
 		{"node unknown NODE…", "kills the kubelets of Nodes, and sets the Ready condition to Unknown, as the control plane does when kubelets stop reporting", setUnknown},
+		{"node attach NODE…", "adds a volume to the status of Nodes, as kube-controller-manager does when it attaches a volume", setVolumes(v1.AttachedVolume{Name: "kubernetes.io/csi/a-volume"})},
+		{"node detach NODE…", "removes all volumes from the status of Nodes, as kube-controller-manager does before it detaches them", setVolumes()},
 		{"node delete NODE…", "deletes Nodes", func(a *arguments) action {
 			return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
 				return w.stack.Client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
@@ -83,6 +85,14 @@ func setTaints(taints ...v1.Taint) func(*arguments) action {
 	return func(a *arguments) action {
 		return onNodes([]string{a.word("NODE")}, func(ctx context.Context, w *world, name string) error {
 			return w.patch(ctx, name, map[string]any{"spec": map[string]any{"taints": taints}})
+		})
+	}
+}
+
+func setVolumes(volumes ...v1.AttachedVolume) func(*arguments) action {
+	return func(a *arguments) action {
+		return onNodes(a.rest(), func(ctx context.Context, w *world, name string) error {
+			return w.patch(ctx, name, map[string]any{"status": map[string]any{"volumesAttached": volumes}}, "status")
 		})
 	}
 }

@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"vzones/provider/nodeinfo"
+	"vzones/test/fleet"
 )
 
 // An observer watches all Nodes and Events. Waiters see every single change, not only the result of several.
@@ -23,6 +26,10 @@ type observer struct {
 	view    view
 	waiting map[*waiter]bool
 	texts   map[string]bool // texts of all Events so far
+	// vms returns the VMs of all vCenters, whether shown or not. wronglyTainted are the Nodes that got vzones' out-of-service
+	// taint while one of these was theirs.
+	vms            func() []fleet.VM
+	wronglyTainted []string
 }
 
 type view struct {
@@ -35,8 +42,9 @@ type waiter struct {
 	done chan struct{}
 }
 
-func newObserver() *observer {
+func newObserver(vms func() []fleet.VM) *observer {
 	return &observer{
+		vms:     vms,
 		view:    view{nodes: map[string]*v1.Node{}, events: map[types.UID]*v1.Event{}},
 		waiting: map[*waiter]bool{},
 		texts:   map[string]bool{},
@@ -75,6 +83,13 @@ func (o *observer) note(object any, exists bool) {
 	defer o.mu.Unlock()
 	switch object := object.(type) {
 	case *v1.Node:
+		if old := o.view.nodes[object.Name]; exists && old != nil && isOutOfService(object) && !isOutOfService(old) {
+			for _, vm := range o.vms() {
+				if isVMOf(object, vm) {
+					o.wronglyTainted = append(o.wronglyTainted, fmt.Sprintf("Node %s got the out-of-service taint, but VM %s of vCenter %s exists", object.Name, vm.Path, vm.VCenter))
+				}
+			}
+		}
 		if o.view.nodes[object.Name] = object; !exists {
 			delete(o.view.nodes, object.Name)
 		}
@@ -90,6 +105,26 @@ func (o *observer) note(object any, exists bool) {
 			delete(o.waiting, w)
 		}
 	}
+}
+
+func isOutOfService(n *v1.Node) bool {
+	_, isOurs := nodeinfo.OutOfServiceTaint(n)
+	return isOurs
+}
+
+func isVMOf(n *v1.Node, vm fleet.VM) bool {
+	uuid := strings.TrimPrefix(n.Spec.ProviderID, "vsphere://")
+	hasUUID := vm.UUID != "" && (strings.EqualFold(uuid, vm.UUID) || strings.EqualFold(uuid, vm.SwappedUUID()))
+	return !vm.Template && (hasUUID || n.Annotations[nodeinfo.KeyVM] == vm.VCenter+"/"+vm.MoID)
+}
+
+func (o *observer) taintErrors() (errs []error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, text := range o.wronglyTainted {
+		errs = append(errs, errors.New(text))
+	}
+	return errs
 }
 
 // errEnded is returned by until when the daemon has ended.

@@ -57,7 +57,7 @@ type world struct {
 
 func newWorld(s *stack.Stack, binary string, config *configuration) (*world, error) {
 	w := &world{
-		stack: s, observer: newObserver(), binary: binary, config: config,
+		stack: s, observer: newObserver(s.Fleet.VMs), binary: binary, config: config,
 		nodes: map[string]*registration{}, logoutFails: map[string]bool{}, leftSessions: map[string]int{},
 	}
 	token, err := s.Token()
@@ -177,6 +177,7 @@ func (w *world) audit(d *stack.Daemon) error {
 			}
 		}
 	}
+	errs = append(errs, w.observer.taintErrors()...)
 	log := d.Log()
 	for _, found := range w.secrets.In(log) {
 		errs = append(errs, fmt.Errorf("the log contains %s", found))
