@@ -214,6 +214,7 @@ test-adopt: ## adopt, build and check a scratch clone with made-up values (four 
 test-all: build controlplane incumbent helm $(PROMTOOL) ## run all tests, with every supported minor version of Kubernetes (before a release)
 	@$(FAST) go test -p 2 -vet=off -timeout 60m ./test/scenarios ./...
 	@$(FAST) go test -vet=off -short -timeout 60m -run 'TestScenarios$$' ./test/scenarios -kubelets
+	@$(FAST) go test -vet=off -timeout 40m ./test/scenarios -outofservice
 	@go test -C .ci/release -timeout 5m ./...
 	@$(MAKE) test-race layouts orders alerts compat replay kubelet
 
@@ -230,6 +231,10 @@ orders: COUNT ?= 10000
 orders: ## play the same facts in random orders (SEED=1 COUNT=10000: ten minutes)
 	@echo "orders: $(COUNT) of them, from seed $(SEED) on (18 a second)"
 	@go test -count=1 -timeout 0 -v -run 'TestOrders$$' ./provider -orders.seed=$(SEED) -orders.count=$(COUNT)
+
+.PHONY: volumes
+volumes: build controlplane ## measure how long the volume of a lost VM stays attached (nine minutes)
+	@go test -count=1 -timeout 20m -v -run 'TestVolumesOfALostVM$$' ./test/volumes
 
 .PHONY: fuzz
 fuzz: TIME ?= 1m
