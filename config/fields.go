@@ -310,7 +310,7 @@ var Fields = []Field{
 		Doc: "Whether vzones never deletes a Node, even if its VM is certainly gone."},
 	{In: SectionNodes, Key: "outOfService", Kind: KindWord, NotInCPI: true, Default: string(OutOfServiceNever), Words: words(OutOfServiceNever, OutOfServiceGone),
 		Ref: func(c *Config, _ *VCenter) any { return &c.OutOfService },
-		Doc: "`gone`: before vzones deletes a Node whose VM is certainly gone, it adds the taint `node.kubernetes.io/out-of-service=vm-gone:NoExecute`, so that Kubernetes [frees the VM's volumes](../how-to/keep-zones-true.md#free-the-volumes-of-a-lost-vm) at once. `never`: it adds no such taint."},
+		Doc: "With `gone`, vzones adds the taint `node.kubernetes.io/out-of-service=vm-gone:NoExecute` before it deletes a Node whose VM is certainly gone, which [frees the volumes](../how-to/keep-zones-true.md#free-the-volumes-of-a-lost-vm)."},
 	{In: SectionNodes, Key: "matchByName", Kind: KindBool, YAMLOnly: true, Default: true,
 		Ref: func(c *Config, _ *VCenter) any { return &c.MatchByName },
 		Doc: "Whether vzones searches [by name](node.md#which-vm) for the VM of a Node that has neither a usable system UUID nor a provider ID. Set it to `false` if a vCenter contains VMs that other people control: if the name or guest host name of such a VM is the Node's name, the Node permanently gets the zone, addresses and provider ID of that VM. [`vzones check`](findings.md#vz162) names the Nodes."},

@@ -149,7 +149,7 @@ func (c *cluster) wantTaintEvents(want ...string) {
 func TestTheTaintComesBeforeTheDeletion(t *testing.T) {
 	detaching(t, &fakeFleet{}, func(c *cluster) {
 		c.wantOutOfService("after the search", nodeinfo.VMGone)
-		c.wantTaintEvents(taintAdded + ` no VM has UUID ` + uuidA + `: searched vCenter "east", "west"; VM vm-1 of vCenter "east", which was the VM, does not exist`)
+		c.wantTaintEvents(taintAdded + ` no VM has UUID ` + uuidA + `: searched vCenters "east", "west"; VM vm-1 of vCenter "east", which was the VM, does not exist`)
 		if kept := c.controller.Stats().KeptReasons["detaching_volumes"]; kept != 1 {
 			t.Errorf("%d Nodes are kept for their volumes, want 1", kept)
 		}

@@ -117,7 +117,11 @@ func (q *deletion) evidence() string {
 		vcenter, id = q.id.Recorded.VCenter, q.id.Recorded.ID
 	}
 	was := topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}.Located("")
-	return fmt.Sprintf("no VM has %s: searched vCenter %s; %s, which was the VM, does not exist", q.id, quote.Some(names, quote.Most), was)
+	searched := "vCenter"
+	if len(names) > 1 {
+		searched = "vCenters"
+	}
+	return fmt.Sprintf("no VM has %s: searched %s %s; %s, which was the VM, does not exist", q.id, searched, quote.Some(names, quote.Most), was)
 }
 
 // isPending reports whether an answer is only missing: no vCenter fails or is overdue, and one is not read yet, is being asked or

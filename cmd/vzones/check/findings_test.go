@@ -88,7 +88,7 @@ func TestOutOfService(t *testing.T) {
 		ready v1.ConditionStatus
 		says  string
 	}{
-		"volumes":          {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionUnknown, says: "2026-11-29T12:00:00Z: 1 attached volumes"},
+		"volumes":          {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionUnknown, says: "2026-11-29T12:00:00Z: the Node is deleted once its volumes are detached (attached: 1)"},
 		"the VM exists":    {value: nodeinfo.VMGone, ready: v1.ConditionUnknown, says: "removes it"},
 		"ready":            {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionTrue, says: "removes it"},
 		"not ready":        {value: nodeinfo.VMGone, err: absent, ready: v1.ConditionFalse, says: "removes it"},

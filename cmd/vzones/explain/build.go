@@ -122,7 +122,7 @@ func explain(ctx context.Context, w *world.World, s *subject) *Explanation {
 	defer cancel()
 	isDeleted := false
 	if e.Deletion, isDeleted = deletion(w.Checker.Conditions(searchCtx, w.StatesFor(n), n)); isDeleted {
-		e.Problems = append(e.Problems, Problem{"NodeDeleted", "all conditions for deleting the Node are met, so the daemon deletes it"})
+		e.Problems = append(e.Problems, Problem{"NodeDeleted", "all conditions for deleting the Node are met, so the daemon deletes it, unless the Event NodeDeletionBlocked names a wait"})
 	}
 	return e
 }
@@ -441,6 +441,7 @@ func deletion(conditions []placement.Condition) (root *cli.Branch, isDeleted boo
 			root.Add(cli.Green, "not met: %s", text)
 		}
 	}
+	root.Add(cli.Faint, "not checked: the daemon has watched each vCenter for --deletion-hold")
 	if !isDeleted {
 		root.Text = "Deletion: the Node is kept, because not all conditions are met"
 	}
@@ -455,5 +456,5 @@ var conditionTexts = map[placement.ConditionName]string{
 	placement.FoundBefore:  "the VM was found before",
 	placement.Enabled:      "nodes.skipDeletion is not set",
 	placement.Searched:     "a direct search of every vCenter does not find the VM",
-	placement.Detached:     "the Node has no out-of-service taint, or its volumes are detached or had a minute for it",
+	placement.Detached:     "the volumes of an out-of-service Node are detached, or a minute has passed",
 }

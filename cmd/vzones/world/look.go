@@ -184,7 +184,7 @@ func (l *Look) OutOfService() string {
 	case !errors.Is(l.Err, topology.ErrAbsent) || !nodeinfo.IsSilent(l.Node):
 		return text + ": the daemon removes it, because the VM is not certainly gone"
 	case len(l.Node.Status.VolumesAttached) > 0:
-		return text + fmt.Sprintf(": %d attached volumes, which Kubernetes detaches, delay the deletion of the Node by at most a minute", len(l.Node.Status.VolumesAttached))
+		return text + fmt.Sprintf(": the Node is deleted once its volumes are detached (attached: %d), or after a minute", len(l.Node.Status.VolumesAttached))
 	}
 	return text + ": no volume is attached, and the daemon deletes the Node"
 }
