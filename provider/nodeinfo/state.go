@@ -65,7 +65,8 @@ func IsVMGone(t v1.Taint) bool {
 // IsReady reports whether a Node is ready.
 func IsReady(node *v1.Node) bool { return readiness(node) == v1.ConditionTrue }
 
-// IsSilent reports whether a Node's kubelet no longer reports. A Node that is not ready may still be reported.
+// IsSilent reports whether a Node's kubelet no longer reports its status. A Node that is not ready for another reason, such
+// as a missing network plugin, still reports.
 func IsSilent(node *v1.Node) bool { return readiness(node) == v1.ConditionUnknown }
 
 func readiness(node *v1.Node) v1.ConditionStatus {

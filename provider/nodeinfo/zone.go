@@ -2,7 +2,6 @@ package nodeinfo
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -29,10 +28,4 @@ func ZoneOf(node *v1.Node) Zone {
 // String describes the zone in a message.
 func (z Zone) String() string {
 	return fmt.Sprintf("zone %s of region %s", quote.Value(z.Zone), quote.Value(z.Region))
-}
-
-// HasStoppedReporting reports whether the kubelet of a Node no longer reports its status. A Node that is not ready for
-// another reason, such as a missing network plugin, still reports.
-func HasStoppedReporting(node *v1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown })
 }

@@ -256,14 +256,15 @@ func (c *Controller) changed(oldObj, newObj any) {
 			c.store.Unlock()
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 		}
-		if nodeinfo.HasStoppedReporting(old) != nodeinfo.HasStoppedReporting(n) {
+		silenceChanged := nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n)
+		if silenceChanged {
 			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 		}
 		isRelevant := mayAffectOthers(c.placer, old, n)
 		oldCondition := report.ConditionOf(old)
 		newCondition := report.ConditionOf(n)
 		switch {
-		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n),
+		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), silenceChanged,
 			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
 			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
 			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):

@@ -64,7 +64,7 @@ func healthOfZones(nodes []decidedNode, states []inventory.State, now time.Time)
 func (z *zoneHealth) add(n decidedNode, states []inventory.State, now time.Time) {
 	z.nodes++
 	d := n.decision
-	if d == nil || !nodeinfo.HasStoppedReporting(n.node) {
+	if d == nil || !nodeinfo.IsSilent(n.node) {
 		return
 	}
 	if d.VM == nil {
@@ -162,8 +162,9 @@ func (c *Controller) findPartitions(ctx context.Context, l *labeler) {
 		}
 		partitioned[zone] = !l.partitions[zone].reportedAt.IsZero()
 		if partitioned[zone] {
+			problem := z.problem(zone)
 			for _, n := range z.cutOff {
-				problems[n.UID] = z.problem(zone)
+				problems[n.UID] = problem
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func partitionOf(n *v1.Node, r *nodeRecord) verdict {
 	switch {
 	case r.partition.Reason != "":
 		v.state = wrong
-	case !nodeinfo.HasStoppedReporting(n):
+	case !nodeinfo.IsSilent(n):
 		v.state = resolved
 	}
 	return v

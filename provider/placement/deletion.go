@@ -181,11 +181,10 @@ func (c *Checker) CheckAhead(node *v1.Node) (a Absence) {
 	isNew := node.Spec.ProviderID == "" && (nodeinfo.IsUninitialized(node) || !c.placer.WasFound(node))
 	if isNew || nodeinfo.IsReady(node) {
 		c.confirmer.drop(node.UID)
-		a.Taint = RemoveTaint
-		if a.Evidence = "the Node is ready"; isNew {
-			a.Evidence = "the VM was never found"
+		if isNew {
+			return Absence{Taint: RemoveTaint, Evidence: "the VM was never found"}
 		}
-		return a
+		return Absence{Taint: RemoveTaint, Evidence: "the Node is ready"}
 	}
 	var q *deletion
 	q, a.InSnapshots, a.Err = c.decide(node, false)
