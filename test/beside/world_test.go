@@ -17,7 +17,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -181,24 +180,14 @@ func (w *world) startTheirs() {
 
 // watch sees each version of a Node.
 func (w *world) watch() {
-	ctx, cancel := context.WithCancel(w.t.Context())
-	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.NewListWatchFromClient(w.s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
-		ObjectType:    &v1.Node{},
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { w.see(o.(*v1.Node)) },
-			UpdateFunc: func(_, o any) { w.see(o.(*v1.Node)) },
-			DeleteFunc: w.gone,
-		},
+	_, hasSynced, stop := w.s.FollowNodes(w.t.Context(), cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { w.see(o.(*v1.Node)) },
+		UpdateFunc: func(_, o any) { w.see(o.(*v1.Node)) },
+		DeleteFunc: w.gone,
 	})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		informer.RunWithContext(ctx)
-	}()
-	w.t.Cleanup(func() { cancel(); <-done })
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		w.t.Fatal(context.Cause(ctx))
+	w.t.Cleanup(stop)
+	if !cache.WaitForCacheSync(w.t.Context().Done(), hasSynced) {
+		w.t.Fatal(context.Cause(w.t.Context()))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
 	"vzones/test/fleet"
 	"vzones/test/process"
@@ -162,7 +162,7 @@ func (w *world) startVMs(ctx context.Context) (string, error) {
 	}
 	var seen string
 	err := w.await(ctx, func(ctx context.Context) error {
-		nodes, err := w.nodes(ctx)
+		nodes, err := w.stack.Nodes(ctx)
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (w *world) startVMs(ctx context.Context) (string, error) {
 			if n == nil {
 				return fmt.Errorf("no Node %s", vm.Name)
 			}
-			if !isReady(n.Status.Conditions) {
+			if !nodeinfo.IsReady(n) {
 				return fmt.Errorf("the Node %s is not ready: %v", n.Name, n.Status.Conditions)
 			}
 			if stack.Initialized(n) || n.Spec.ProviderID != "" {
@@ -263,22 +263,6 @@ func (w *world) await(ctx context.Context, try func(context.Context) error) erro
 		return errors.Join(err, last)
 	}
 	return err
-}
-
-func (w *world) nodes(ctx context.Context) (map[string]*v1.Node, error) {
-	list, err := w.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	nodes := map[string]*v1.Node{}
-	for i := range list.Items {
-		nodes[list.Items[i].Name] = &list.Items[i]
-	}
-	return nodes, nil
-}
-
-func isReady(conditions []v1.NodeCondition) bool {
-	return slices.ContainsFunc(conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
 }
 
 // state describes the Pods after a failure.

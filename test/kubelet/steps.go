@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"vzones/manifests"
+	"vzones/provider/nodeinfo"
 	"vzones/test/chart"
 	"vzones/test/fleet"
 	"vzones/test/stack"
@@ -138,7 +139,7 @@ func splitImage(image string) (repository, tag string) {
 func (w *world) initialized(ctx context.Context) (string, error) {
 	var seen []string
 	err := w.await(ctx, func(ctx context.Context) error {
-		nodes, err := w.nodes(ctx)
+		nodes, err := w.stack.Nodes(ctx)
 		if err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func (w *world) changeConfig(ctx context.Context) (string, error) {
 		return "", err
 	}
 	err = w.await(ctx, func(ctx context.Context) error {
-		nodes, err := w.nodes(ctx)
+		nodes, err := w.stack.Nodes(ctx)
 		if err != nil {
 			return err
 		}
@@ -341,12 +342,12 @@ func (w *world) endVM(ctx context.Context) (string, error) {
 	began := time.Now()
 	var silent time.Duration
 	err = w.await(ctx, func(ctx context.Context) error {
-		nodes, err := w.nodes(ctx)
+		nodes, err := w.stack.Nodes(ctx)
 		if err != nil {
 			return err
 		}
 		if n := nodes[lostVM]; n != nil {
-			if silent == 0 && !isReady(n.Status.Conditions) {
+			if silent == 0 && !nodeinfo.IsReady(n) {
 				silent = time.Since(began)
 			}
 			return fmt.Errorf("the Node %s still exists", lostVM)

@@ -14,7 +14,6 @@ import (
 	"gopkg.in/yaml.v3"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
 
 	"vzones/config"
@@ -111,24 +110,14 @@ func newWorld(t *testing.T, s *stack.Stack, binary string, seed uint64) *world {
 
 // watch checks each version of a Node.
 func (w *world) watch() {
-	ctx, cancel := context.WithCancel(w.t.Context())
-	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.NewListWatchFromClient(w.s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
-		ObjectType:    &v1.Node{},
-		Handler: cache.ResourceEventHandlerFuncs{
-			UpdateFunc: func(_, is any) { w.see(is.(*v1.Node)) },
-			DeleteFunc: func(any) { w.fail("a Node is deleted") },
-		},
+	store, hasSynced, stop := w.s.FollowNodes(w.t.Context(), cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, is any) { w.see(is.(*v1.Node)) },
+		DeleteFunc: func(any) { w.fail("a Node is deleted") },
 	})
 	w.store = store
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		informer.RunWithContext(ctx)
-	}()
-	w.t.Cleanup(func() { cancel(); <-done })
-	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		w.t.Fatal(context.Cause(ctx))
+	w.t.Cleanup(stop)
+	if !cache.WaitForCacheSync(w.t.Context().Done(), hasSynced) {
+		w.t.Fatal(context.Cause(w.t.Context()))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vzones/provider/nodeinfo"
 	"vzones/test/cluster"
@@ -76,7 +75,7 @@ func (r *replay) judge(ctx context.Context, set []*recording) error {
 		}
 		return initialized+explained == len(running)
 	})
-	nodes, err := r.nodes(ctx)
+	nodes, err := r.stack.Nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (r *replay) register(ctx context.Context, vms []*vm, hasUnreadable bool) (r
 	if err := r.stack.Cluster.CreateNodes(ctx, specs); err != nil {
 		return nil, err
 	}
-	created, err := r.nodes(ctx)
+	created, err := r.stack.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -185,18 +184,6 @@ func (r *replay) load(ctx context.Context, set []*recording) error {
 		}
 	}
 	return nil
-}
-
-func (r *replay) nodes(ctx context.Context) (map[string]*v1.Node, error) {
-	list, err := r.stack.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	nodes := map[string]*v1.Node{}
-	for i := range list.Items {
-		nodes[list.Items[i].Name] = &list.Items[i]
-	}
-	return nodes, nil
 }
 
 // expect completes what the Nodes of running VMs should get. Of two VMs with an address, the older Node gets it. A

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -166,28 +167,47 @@ func (s *Stack) Register(ctx context.Context, vms ...fleet.VM) error {
 	return s.Cluster.CreateNodes(ctx, specs)
 }
 
-// Watch calls seen with all Nodes, initially and after each change, until it returns true or the context is done.
-func (s *Stack) Watch(ctx context.Context, goal string, seen func([]*v1.Node) bool) error {
+// Nodes returns all Nodes by name.
+func (s *Stack) Nodes(ctx context.Context) (map[string]*v1.Node, error) {
+	list, err := s.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	nodes := map[string]*v1.Node{}
+	for i := range list.Items {
+		nodes[list.Items[i].Name] = &list.Items[i]
+	}
+	return nodes, nil
+}
+
+// FollowNodes calls the handler for each change of a Node until stop returns. The store has the latest versions once
+// hasSynced is true.
+func (s *Stack) FollowNodes(ctx context.Context, handler cache.ResourceEventHandler) (store cache.Store, hasSynced func() bool, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	changed := signal.New()
 	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.NewListWatchFromClient(s.Client.CoreV1().RESTClient(), "nodes", "", fields.Everything()),
 		ObjectType:    &v1.Node{},
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { changed.Notify() },
-			UpdateFunc: func(any, any) { changed.Notify() },
-			DeleteFunc: func(any) { changed.Notify() },
-		},
+		Handler:       handler,
 	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		informer.RunWithContext(ctx)
 	}()
-	defer func() { cancel(); <-done }()
+	return store, informer.HasSynced, func() { cancel(); <-done }
+}
+
+// Watch calls seen with all Nodes, initially and after each change, until it returns true or the context is done.
+func (s *Stack) Watch(ctx context.Context, goal string, seen func([]*v1.Node) bool) error {
+	changed := signal.New()
+	store, hasSynced, stop := s.FollowNodes(ctx, cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { changed.Notify() },
+		UpdateFunc: func(any, any) { changed.Notify() },
+		DeleteFunc: func(any) { changed.Notify() },
+	})
+	defer stop()
 	for {
-		if informer.HasSynced() && seen(nodesIn(store)) {
+		if hasSynced() && seen(nodesIn(store)) {
 			return nil
 		}
 		select {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
@@ -299,13 +298,9 @@ func (w *shadowWorld) start(t *testing.T, binary, config string) *stack.Daemon {
 
 func (w *shadowWorld) nodes(t *testing.T) map[string]*v1.Node {
 	t.Helper()
-	list, err := w.s.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	nodes, err := w.s.Nodes(t.Context())
 	if err != nil {
 		t.Fatal(err)
-	}
-	nodes := map[string]*v1.Node{}
-	for i := range list.Items {
-		nodes[list.Items[i].Name] = &list.Items[i]
 	}
 	return nodes
 }
