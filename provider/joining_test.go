@@ -106,6 +106,7 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 		if w.asks() {
 			t.Fatal("initialized in a bad state")
 		}
+		w.pass(gather)
 		w.want(2, "in the middle of the question")
 	})
 }

@@ -35,6 +35,8 @@ type AnswerStore interface {
 	sync.Locker
 	// AnswersAbout requires that the caller holds the lock while it uses the answers.
 	AnswersAbout(*v1.Node) *Answers
+	// Requeue makes package nodes decide about a rejected Node again: the answer may be older than its last decision.
+	Requeue(*v1.Node)
 }
 
 // Answers are the last answers about a Node.
@@ -89,6 +91,9 @@ func (g *Guard) RecordMetadata(n *v1.Node, m *cloudprovider.InstanceMetadata, ad
 			a.Rejected = !answer.hasMetadata
 		}
 	})
+	if answer.isJoining && !answer.hasMetadata {
+		g.Answers.Requeue(n)
+	}
 }
 
 // RecordExists records an answer of InstanceExists.

@@ -32,6 +32,8 @@ func (m *memory) AnswersAbout(n *v1.Node) *Answers {
 	return m.of[n.UID]
 }
 
+func (m *memory) Requeue(*v1.Node) {}
+
 // aGuard returns a guard of a cache with one Node or none.
 func aGuard(current *v1.Node) *Guard {
 	return &Guard{

@@ -30,7 +30,7 @@ func (c *Controller) decidedNodes() iter.Seq2[*v1.Node, *nodeRecord] {
 			if nodeinfo.IsUninitialized(n) || c.placer.IsForeign(n) {
 				continue
 			}
-			if r, _ := c.recordOf(n); r != nil && r.decision != nil && !yield(n, r) {
+			if r := c.recordOf(n); r != nil && r.decision != nil && !yield(n, r) {
 				return
 			}
 		}

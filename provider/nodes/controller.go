@@ -76,6 +76,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer end()
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
+	c.store.Lock()
+	c.store.queue = c.queue
+	c.store.Unlock()
 	c.limiters = newLimiters(c.store)
 	c.events = events{recorder, c.limiters.events, c.checker}
 	c.writer = &writer{client: c.client, store: c.store, limiters: c.limiters, enqueue: c.queue.Add}

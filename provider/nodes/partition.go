@@ -141,7 +141,7 @@ func (c *Controller) findPartitions(ctx context.Context, l *labeler) {
 	var nodes []decidedNode
 	for _, n := range c.nodes.All() {
 		d := decidedNode{node: n}
-		if r, _ := c.recordOf(n); r != nil && !c.placer.IsForeign(n) {
+		if r := c.recordOf(n); r != nil && !c.placer.IsForeign(n) {
 			records[n.UID] = r
 			d.decision = r.decision
 		}

@@ -71,12 +71,12 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues Nodes that depend on other Nodes, and announced Nodes that then could not be initialized.
+// recheck enqueues Nodes that depend on other Nodes.
 func (c *Controller) recheck() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
-		if r.isShared || r.phase == announced && r.answers.Rejected {
+		if r.isShared {
 			c.enqueueLocked(uid)
 		}
 	}
@@ -101,25 +101,24 @@ func (c *Controller) observe(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r, isRejected := c.recordOf(n)
+		r := c.recordOf(n)
 		switch {
 		case c.placer.IsForeign(n):
 			if r != nil {
 				// syncNode forgets the Node.
 				c.queue.Add(itemOf(n))
 			}
-		case isFull, r == nil, isRejected, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
+		case isFull, r == nil, !isDecidedFor(r, n), c.placer.Observe(states, n) != r.vm:
 			c.queue.Add(itemOf(n))
 		}
 	}
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 }
 
-func (c *Controller) recordOf(n *v1.Node) (r *nodeRecord, isRejected bool) {
+func (c *Controller) recordOf(n *v1.Node) *nodeRecord {
 	c.store.Lock()
 	defer c.store.Unlock()
-	r = c.store.records[n.UID]
-	return r, r != nil && nodeinfo.IsUninitialized(n) && r.answers.Rejected
+	return c.store.records[n.UID]
 }
 
 func isDecidedFor(r *nodeRecord, n *v1.Node) bool {

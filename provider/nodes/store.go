@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"vzones/config"
@@ -25,6 +26,8 @@ type Store struct {
 	// Mutex is held for a whole decision, from the first look-up to the reservation, and never across I/O.
 	sync.Mutex
 	records map[types.UID]*nodeRecord
+	// queue is nil before the controller runs.
+	queue workqueue.TypedDelayingInterface[item]
 }
 
 // NewStore returns an empty store.
@@ -54,6 +57,15 @@ func (s *Store) ExistingMemory(node types.UID) *placement.Memory {
 
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
+
+// Requeue implements framework.AnswerStore.
+func (s *Store) Requeue(n *v1.Node) {
+	s.Lock()
+	defer s.Unlock()
+	if s.queue != nil {
+		s.queue.AddAfter(itemOf(n), gatherDelay)
+	}
+}
 
 // record requires the lock. For a deleted Node, it returns a record that is not stored.
 func (s *Store) record(n *v1.Node) *nodeRecord {
