@@ -17,6 +17,8 @@ import (
 	vapi "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"vzones/cmd/vzones/recording"
 )
 
 // VCenter is one simulated vCenter. Its methods may be called concurrently.
@@ -47,9 +49,6 @@ type VCenter struct {
 	world sync.RWMutex
 	inv   *inventory // guarded by world
 }
-
-// Templates guards the simulator's templates, which each new instance in a process modifies.
-var Templates sync.Mutex
 
 var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
 
@@ -128,9 +127,9 @@ func (v *VCenter) serviceOf(spec *VCenterSpec) (*simulator.Context, *simulator.S
 	if spec.Recording != "" {
 		return loadRecording(spec.Recording)
 	}
-	Templates.Lock()
+	recording.Templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
-	Templates.Unlock()
+	recording.Templates.Unlock()
 	if spec.Version != "" {
 		instance.Content.About.Version = spec.Version
 		instance.Content.About.ApiVersion = spec.Version

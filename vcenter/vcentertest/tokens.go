@@ -12,7 +12,7 @@ import (
 	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
 
 	"vzones/config"
-	"vzones/test/fleet"
+	"vzones/cmd/vzones/recording"
 )
 
 const (
@@ -32,10 +32,9 @@ func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	m.Datastore = 0
 	m.Portgroup = 0
 	t.Cleanup(m.Remove)
-	fleet.Templates.Lock()
-	err := m.Create()
-	fleet.Templates.Unlock()
-	if err != nil {
+	recording.Templates.Lock()
+	defer recording.Templates.Unlock()
+	if err := m.Create(); err != nil {
 		t.Fatal(err)
 	}
 	m.Service.RegisterEndpoints = true

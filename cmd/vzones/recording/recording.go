@@ -1,6 +1,11 @@
 // Package recording defines the files of a recording, which vzones record writes and --recording reads.
 package recording
 
+import "sync"
+
+// Templates guards the templates of govmomi's simulator, which each new simulator in a process modifies.
+var Templates sync.Mutex
+
 // Files of a recording. Each vCenter has a directory with its objects, one XML file each, and its tags.
 const (
 	AboutFile  = "about.yaml"

@@ -140,18 +140,10 @@ func (r *replay) startVCenter(ctx context.Context, v *recording.VCenter, entry m
 	if !filepath.IsLocal(v.Directory) {
 		return fmt.Errorf("the directory %q is outside the recording", v.Directory)
 	}
-	model := &simulator.Model{}
-	// The simulator panics if a property has an unexpected type.
-	err := new(faults.Guard).Run(ctx, "loading the recording", func() error { return model.Load(filepath.Join(r.dir, v.Directory)) })
+	server, err := r.simulate(ctx, filepath.Join(r.dir, v.Directory))
 	if err != nil {
 		return err
 	}
-	r.models = append(r.models, model)
-	model.Service.TLS = &tls.Config{}
-	model.Service.RegisterEndpoints = true
-	model.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(replayUser, replayUser)}
-	server := model.Service.NewServer()
-	r.servers = append(r.servers, server)
 	if entry["port"], err = strconv.Atoi(server.URL.Port()); err != nil {
 		return err
 	}
@@ -161,6 +153,25 @@ func (r *replay) startVCenter(ctx context.Context, v *recording.VCenter, entry m
 		return err
 	}
 	return attachAll(ctx, server.URL, &tags)
+}
+
+// simulate starts a vCenter with the recorded objects of a directory.
+func (r *replay) simulate(ctx context.Context, dir string) (*simulator.Server, error) {
+	recording.Templates.Lock()
+	defer recording.Templates.Unlock()
+	model := &simulator.Model{}
+	// The simulator panics if a property has an unexpected type.
+	err := new(faults.Guard).Run(ctx, "loading the recording", func() error { return model.Load(dir) })
+	if err != nil {
+		return nil, err
+	}
+	r.models = append(r.models, model)
+	model.Service.TLS = &tls.Config{}
+	model.Service.RegisterEndpoints = true
+	model.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(replayUser, replayUser)}
+	server := model.Service.NewServer()
+	r.servers = append(r.servers, server)
+	return server, nil
 }
 
 // attachAll creates and attaches the tags.
