@@ -285,7 +285,7 @@ func (c *comparison) csiTopologies(items []unstructured.Unstructured) {
 }
 
 func (c *comparison) isTopology(key string) bool {
-	return !plan.IsLevel(key) || slices.Contains(c.config.Topology.Policy.Labels(), key) || isCSI(key)
+	return plan.IsRegionOrZone(key) || slices.Contains(c.config.Topology.Policy.Labels(), key) || isCSI(key)
 }
 
 // volumes compares the node affinity of PersistentVolumes with the Nodes. It skips released and failed

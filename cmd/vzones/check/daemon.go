@@ -256,7 +256,7 @@ func (c *daemonCheck) whyNotReady(p *world.DaemonPod) (text, short string) {
 	return text, ""
 }
 
-// lease reports that no Pod of the daemon leads.
+// lease reports that the daemon has no leader.
 func (c *daemonCheck) lease(nodes nodeList) []Finding {
 	flags := c.daemon.CommandLine
 	object := "Lease " + quote.Plain(flags.LeaseNamespace) + "/" + quote.Plain(flags.LeaseName)

@@ -44,10 +44,10 @@ func newNode(l *world.Look) *node {
 		return n
 	}
 	for _, d := range l.Differences {
-		if d.Label == plan.LabelType || !d.IsCertain() && !d.Missing {
+		if d.Label == plan.LabelInstanceType || !d.IsCertain() && !d.Missing {
 			continue
 		}
-		for _, key := range plan.StableAndBeta(d.Label) {
+		for _, key := range plan.LabelKeys(d.Label) {
 			n.setExpected(key, d.Want)
 		}
 	}
@@ -407,7 +407,7 @@ func (c *nodeCheck) labels() (found []Finding) {
 		byID := map[string][]plan.Difference{}
 		for _, d := range n.Differences {
 			switch {
-			case d.Label == plan.LabelType:
+			case d.Label == plan.LabelInstanceType:
 			case d.IsCertain() || d.Missing:
 				id := n.driftID(d)
 				byID[id] = append(byID[id], d)
@@ -427,7 +427,7 @@ func (n *node) driftID(d plan.Difference) string {
 	switch {
 	case d.Want == "":
 		return "VZ305"
-	case plan.IsLevel(d.Label):
+	case !plan.IsRegionOrZone(d.Label):
 		return "VZ304"
 	case !ok && d.Missing:
 		return "VZ302"
@@ -440,7 +440,7 @@ func (n *node) driftID(d plan.Difference) string {
 func (n *node) differenceFinding(id string, differences []plan.Difference) Finding {
 	var texts, set []string
 	for _, d := range differences {
-		keys := plan.StableAndBeta(d.Label)
+		keys := plan.LabelKeys(d.Label)
 		if d.Want == "" && plan.IsRemovable(d.Label) {
 			set = append(set, d.Label+"-")
 		}

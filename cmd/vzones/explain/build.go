@@ -307,13 +307,13 @@ func addObject(parent *cli.Branch, o *topology.Object, isWalked bool, policy *to
 
 func labels(policy *topology.Policy, l *world.Look, standIn bool) *cli.Branch {
 	root := &cli.Branch{Text: "Labels", Color: cli.Bold}
-	for _, key := range append(policy.Labels(), plan.LabelType) {
+	for _, key := range append(policy.Labels(), plan.LabelInstanceType) {
 		label := l.Label(key)
 		current := world.ValueOn(l.Node, key)
 		if label.Difference != nil && label.Difference.Have != "" {
 			current = label.Difference.Have // Either the stable or the beta label differs.
 		}
-		if key != plan.LabelType && label.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
+		if key != plan.LabelInstanceType && label.Undecided == "" && l.Err != nil && len(l.Place.Placement.Decisions) == 0 {
 			label.Undecided = "the Node has no placement: see the problems"
 		}
 		text := "expected " + quote.Value(label.Place)

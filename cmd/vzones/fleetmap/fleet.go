@@ -218,7 +218,7 @@ func (f *fleet) arrange() {
 		}
 	})
 	f.Counts = count(f.Regions)
-	f.note()
+	f.setNotes()
 }
 
 // byLabels is the source of the places of Nodes without a placement on unknown hosts.

@@ -19,7 +19,8 @@ type note struct {
 	Count int
 }
 
-// item is an object with a mark, or the Nodes whose marks have the same cause.
+// item is an object with a mark, or all Nodes with equal marks: the same cause for Nodes without a placement, otherwise the
+// same kind and text.
 type item struct {
 	Kind kind
 	// Names are the names of the Nodes, or the name of the object.
@@ -28,7 +29,8 @@ type item struct {
 	where []string
 	// cause is set for Nodes without a placement.
 	cause *cause
-	// Text is the first Node's. IsExample reports whether another Node's differs.
+	// Text is the text of the object's mark, or of the first Node's. IsExample is true if another Node has a different
+	// text.
 	Text      string
 	IsExample bool
 }
@@ -41,7 +43,7 @@ func (i *item) Name() string {
 	return cli.Count(len(i.Names), "Node")
 }
 
-// List returns the Name and most names of several Nodes.
+// List returns Name and, for several Nodes, at most limit of their names in parentheses.
 func (i *item) List(most int) string {
 	if len(i.Names) == 1 {
 		return i.Name()
@@ -49,7 +51,7 @@ func (i *item) List(most int) string {
 	return i.Name() + " (" + quote.Some(i.Names, most) + ")"
 }
 
-// Where is empty if the objects have no box in common.
+// Where returns the titles of the boxes that contain all of the objects, outermost first, or "".
 func (i *item) Where() string { return strings.Join(i.where, ", ") }
 
 // Reason returns the reason of the Event about Nodes without a placement, or "".
@@ -60,8 +62,8 @@ func (i *item) Reason() string {
 	return i.cause.Reason
 }
 
-// Why returns the reason and the text. If the texts of the Nodes differ, it is the error of their vCenter or
-// an example.
+// Why returns the reason and the text. If the Nodes' texts differ, the text is the error of their unread vCenter, or the
+// first Node's as an example.
 func (i *item) Why() string {
 	text := i.Text
 	switch {
@@ -76,8 +78,8 @@ func (i *item) Why() string {
 	return i.Reason() + ": " + text
 }
 
-// grouped returns the marks of Nodes of the kinds that match, one item for all Nodes with the same cause.
-// Items are in the order of their first Nodes.
+// grouped returns an item for each distinct mark of the Nodes whose kind matches. Marks without a placement are grouped by
+// cause, all others by kind and text. Items are in the order of their first Nodes.
 func grouped(nodes []*node, matches func(kind) bool) (items []*item) {
 	byKey := map[string]*item{}
 	for _, n := range nodes {
@@ -100,15 +102,15 @@ func grouped(nodes []*node, matches func(kind) bool) (items []*item) {
 			if !slices.Contains(i.Names, n.Name) {
 				i.Names = append(i.Names, n.Name)
 			}
-			i.where = common(i.where, n.where)
+			i.where = commonPrefix(i.where, n.where)
 			i.IsExample = i.IsExample || m.Text != i.Text
 		}
 	}
 	return items
 }
 
-// common returns the common beginning of two lists.
-func common(a, b []string) []string {
+// commonPrefix returns the commonPrefix beginning of two lists.
+func commonPrefix(a, b []string) []string {
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
 			return a[:i]
@@ -117,7 +119,7 @@ func common(a, b []string) []string {
 	return a
 }
 
-// Unplaced returns the Nodes of a cluster without a placement by cause.
+// Unplaced groups by cause the Nodes without a placement on the hosts of a vSphere cluster's box.
 func (b *box) Unplaced() []*item {
 	var nodes []*node
 	for _, h := range b.Boxes {
@@ -126,13 +128,13 @@ func (b *box) Unplaced() []*item {
 	return grouped(nodes, func(k kind) bool { return k == unplaced })
 }
 
-// Remarks returns the other marks of a host's Nodes by text.
+// Remarks groups the marks of a host's Nodes, except unplaced, by kind and text.
 func (b *box) Remarks() []*item {
 	return grouped(b.Nodes, func(k kind) bool { return k != unplaced })
 }
 
-// note sets Notes. An object in several boxes is listed once.
-func (f *fleet) note() {
+// setNotes sets Notes. An object in several boxes is listed once.
+func (f *fleet) setNotes() {
 	var items [len(kinds)][]*item
 	var marked [len(kinds)]map[string]bool // The keys of the objects.
 	for k := range marked {

@@ -46,8 +46,8 @@ func compare(before, after *world.Look, oldConfig, newConfig *config.Config) Nod
 			add(labelChange("label", label, newLabel, &newConfig.Topology, after))
 		}
 	}
-	if newType := after.Label(plan.LabelType); differs(before.Label(plan.LabelType), newType, after) {
-		add(labelChange("instanceType", plan.LabelType, newType, &newConfig.Topology, after))
+	if newType := after.Label(plan.LabelInstanceType); differs(before.Label(plan.LabelInstanceType), newType, after) {
+		add(labelChange("instanceType", plan.LabelInstanceType, newType, &newConfig.Topology, after))
 	}
 	out.Changes = append(out.Changes, taints(before, after, oldConfig, newConfig)...)
 	if addresses := addressesOf(after); addresses != addressesOf(before) {

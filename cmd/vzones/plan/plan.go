@@ -75,7 +75,7 @@ object has no tag of the category.
 each change that the daemon would make, and compares each change that the other one or a
 person makes: agrees, differs with the reason, or undecided. The last line counts them.
 
-NOW is the Node's current value, THEN is the value of its placement after the change, and
+NOW is the current value, EXPECTED is the value of the placement after the change, and
 DAEMON is the daemon's action. Annotations and the condition of vzones are not listed.
 
 The exit status is 1 if the plan lists changes, and 2 if a vCenter could not be read.

@@ -73,7 +73,7 @@ type Change struct {
 
 // print prints a plan. In the table formats the notes go to standard error.
 func print(t *cli.Tool, format cli.Format, p *Plan) error {
-	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "THEN", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Data: p}
+	list := &cli.List{Columns: []string{"NODE", "WHAT", "NOW", "EXPECTED", "DAEMON", "DECIDED BY", "VCENTER", "RESULT"}, WideFrom: 5, Data: p}
 	for _, n := range p.Changes {
 		for i, c := range n.Changes {
 			row := cli.Row{Name: n.Node, Color: color(c), Cells: []string{
@@ -127,9 +127,9 @@ func (p *Plan) summary() string {
 	case 0:
 		return text
 	case 1:
-		text += " 1 more differs, and stays as it is: "
+		text += " 1 differs but stays as it is: "
 	default:
-		text += fmt.Sprintf(" %s more differ, and stay as they are: ", cli.Number(unwritten))
+		text += fmt.Sprintf(" %s differ but stay as they are: ", cli.Number(unwritten))
 	}
 	return text + quote.Reasons(p.reasons(), quote.Most) + "."
 }

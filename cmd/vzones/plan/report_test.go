@@ -20,11 +20,11 @@ func TestSummary(t *testing.T) {
 		want      string
 	}{
 		"nothing":               {isCurrent: true, want: "The daemon would write to 0 of 3 Nodes."},
-		"a label that stays":    {nodes: [][]Change{{differs}}, isCurrent: true, want: "The daemon would write to 0 of 3 Nodes. 1 more differs, and stays as it is: " + stays + "."},
+		"a label that stays":    {nodes: [][]Change{{differs}}, isCurrent: true, want: "The daemon would write to 0 of 3 Nodes. 1 differs but stays as it is: " + stays + "."},
 		"a write and a label":   {nodes: [][]Change{{differs, missing}}, isCurrent: true, want: "The daemon would write to 1 of 3 Nodes."},
-		"after a change":        {nodes: [][]Change{{differs}, {missing}, {differs}}, want: "The change would make the daemon write to 1 of 3 Nodes. 2 more differ, and stay as they are: " + stays + "."},
+		"after a change":        {nodes: [][]Change{{differs}, {missing}, {differs}}, want: "The change would make the daemon write to 1 of 3 Nodes. 2 differ but stay as they are: " + stays + "."},
 		"a change without Node": {want: "The change would make the daemon write to 0 of 3 Nodes."},
-		"two reasons":           {nodes: [][]Change{{uncertain}, {differs}, {differs}}, want: "The change would make the daemon write to 0 of 3 Nodes. 3 more differ, and stay as they are: " + uncertain.Text + "; " + stays + "."},
+		"two reasons":           {nodes: [][]Change{{uncertain}, {differs}, {differs}}, want: "The change would make the daemon write to 0 of 3 Nodes. 3 differ but stay as they are: " + uncertain.Text + "; " + stays + "."},
 	} {
 		p := &Plan{Nodes: 3, isCurrent: c.isCurrent}
 		for _, changes := range c.nodes {

@@ -153,7 +153,7 @@ func (s *shadow) differences(before, after *v1.Node) (all []Observed) {
 	for _, label := range slices.Concat(s.cfg.Topology.Policy.Labels(), slices.Sorted(maps.Keys(s.cfg.NodeLabels))) {
 		add("label", label, world.ValueOn(before, label), world.ValueOn(after, label))
 	}
-	add("instanceType", plan.LabelType, world.ValueOn(before, plan.LabelType), world.ValueOn(after, plan.LabelType))
+	add("instanceType", plan.LabelInstanceType, world.ValueOn(before, plan.LabelInstanceType), world.ValueOn(after, plan.LabelInstanceType))
 	add("addresses", "", byType(join(before.Status.Addresses)), byType(join(after.Status.Addresses)))
 	return all
 }
@@ -203,14 +203,14 @@ func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change
 			byProperty[property{c.Kind, c.Label}] = c
 		}
 		const text = "set when the Node is initialized"
-		typeSource := l.Label(plan.LabelType).Source
+		typeSource := l.Label(plan.LabelInstanceType).Source
 		add(Change{
 			Kind: "taint", Label: cloudproviderapi.TaintExternalCloudProvider, Now: string(v1.TaintEffectNoSchedule), Action: string(plan.ActionUntaint),
 			Text: "initializes the Node",
 		})
 		add(Change{Kind: kindProviderID, Now: l.Node.Spec.ProviderID, Result: m.ProviderID, Action: world.ActionInitialize, Text: text})
 		add(Change{
-			Kind: "instanceType", Label: plan.LabelType, Now: world.ValueOn(l.Node, plan.LabelType), Result: m.InstanceType,
+			Kind: "instanceType", Label: plan.LabelInstanceType, Now: world.ValueOn(l.Node, plan.LabelInstanceType), Result: m.InstanceType,
 			By: typeSource, Action: world.ActionInitialize, Text: text,
 		})
 	}

@@ -22,7 +22,7 @@ import (
 
 // keptLabels are Node labels whose key is kept. Of all other labels only those in the configuration are recorded.
 var keptLabels = slices.Concat(
-	plan.StableAndBeta(topology.LabelRegion), plan.StableAndBeta(topology.LabelZone), plan.StableAndBeta(plan.LabelType),
+	plan.LabelKeys(topology.LabelRegion), plan.LabelKeys(topology.LabelZone), plan.LabelKeys(plan.LabelInstanceType),
 	[]string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", nodeinfo.KeyInitialized},
 )
 

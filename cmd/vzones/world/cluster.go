@@ -26,13 +26,17 @@ import (
 	"vzones/provider/framework"
 )
 
-// connect creates the client of the cluster, if the command needs one or a kubeconfig exists.
+// connect creates the client of the Kubernetes cluster from the kubeconfig or, in a Pod, from its ServiceAccount. Without
+// either, it sets NoNodes, or returns an error if the command needs the cluster.
 func (w *World) connect(f *Flags) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	raw, err := rules.Load()
-	if f.Overrides.ClusterInfo.Server != "" && (err != nil || api.IsConfigEmpty(raw)) {
+	if f.Overrides.ClusterInfo.Server != "" && err != nil {
+		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
+	}
+	if f.Overrides.ClusterInfo.Server != "" && api.IsConfigEmpty(raw) {
 		// In a Pod, client-go would send the Pod's token to that server.
 		return errors.New("--server requires a kubeconfig: without one, the token of this Pod would be sent to that server")
 	}
@@ -62,7 +66,8 @@ func (w *World) connect(f *Flags) error {
 	return nil
 }
 
-// clusterName returns the name by which users of kubectl know a cluster, or "".
+// clusterName returns the kubeconfig's cluster or context or, failing that or with --server, the server's host. It returns
+// "" if the URL is invalid.
 func (f *Flags) clusterName(raw *api.Config, server string) string {
 	name := cmp.Or(f.Overrides.Context.Cluster, f.Overrides.CurrentContext)
 	if name == "" && raw != nil {
@@ -82,7 +87,7 @@ func (f *Flags) clusterName(raw *api.Config, server string) string {
 // userInfo matches the credentials of a URL in an error. They may contain spaces, quotes and slashes.
 var userInfo = regexp.MustCompile(`(?s)(//|").*@`)
 
-// masked returns the text of an error about an unparsable URL, without its credentials.
+// masked returns the text of an error without the credentials of a URL in it, if any.
 func masked(err error) string {
 	return quote.Line(userInfo.ReplaceAllString(err.Error(), "$1[redacted]@"))
 }
@@ -120,8 +125,8 @@ func (w *World) readNodes(ctx context.Context, f *Flags) error {
 	return fmt.Errorf("listing the Nodes: %w", err)
 }
 
-// Selected returns the Nodes that match --selector, and warns on standard error if there are none. Decisions
-// always depend on all Nodes.
+// Selected returns the Nodes that match --selector, and warns on standard error if there are none. It filters only the
+// output: placements are decided with all Nodes.
 func (w *World) Selected() []*v1.Node {
 	selected := slices.DeleteFunc(slices.Clone(w.Nodes), func(n *v1.Node) bool { return !w.selector.Matches(labels.Set(n.Labels)) })
 	if len(selected) == 0 {
@@ -136,7 +141,7 @@ func warnOfSelector(s labels.Selector) {
 	}
 }
 
-func fill(cache *framework.Cache, nodes []*v1.Node) {
+func fillCache(cache *framework.Cache, nodes []*v1.Node) {
 	objects := make([]any, len(nodes))
 	for i, n := range nodes {
 		objects[i] = n

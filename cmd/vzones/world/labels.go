@@ -38,7 +38,7 @@ func DifferenceReasons() []string {
 // DifferenceReason returns the Event or condition reason of a difference.
 func DifferenceReason(d *plan.Difference) string {
 	switch {
-	case d.Label == plan.LabelType:
+	case d.Label == plan.LabelInstanceType:
 		return plan.ReasonTypeDrift
 	case d.Missing:
 		return report.ConditionUnwritten
@@ -82,7 +82,7 @@ func ValueOn(n *v1.Node, label string) string {
 	if v := n.Labels[label]; v != "" {
 		return v
 	}
-	for _, key := range plan.StableAndBeta(label) {
+	for _, key := range plan.LabelKeys(label) {
 		if v := n.Labels[key]; v != "" {
 			return v
 		}
@@ -129,7 +129,7 @@ func (l *Look) Label(key string) Label {
 	if m := l.Place.Metadata; l.Uninitialized && m != nil {
 		instanceType = m.InstanceType // Even of a VM with an unknown guest system.
 	}
-	if m := l.Place.VM; key == plan.LabelType && m != nil && instanceType != "" {
+	if m := l.Place.VM; key == plan.LabelInstanceType && m != nil && instanceType != "" {
 		out.Place = instanceType
 		out.Source = "the configuration of " + m.Ref.Located(m.InventoryPath)
 	}
@@ -179,7 +179,7 @@ func (l *Look) stays(d *plan.Difference) string {
 		return "not written: topology.backfill is false, or region and zone cannot both be written"
 	case d.Uncertain != nil:
 		return "the label stays: an unreadable tag may take precedence"
-	case l.Plan.Taint && t.Drift == config.DriftTaint && d.Label != plan.LabelType:
+	case l.Plan.Taint && t.Drift == config.DriftTaint && d.Label != plan.LabelInstanceType:
 		return "the label stays, and the Node is tainted (topology.drift: taint)"
 	case t.Drift == config.DriftUpdate && d.Want == "":
 		return "the label stays: vzones never removes Kubernetes' own labels"

@@ -25,12 +25,12 @@ func TestInstanceTypeOfAJoiningNode(t *testing.T) {
 			Metadata:  &cloudprovider.InstanceMetadata{InstanceType: incomplete},
 		},
 	}
-	if l := look.Label(plan.LabelType); l.Result != incomplete || l.Action != ActionInitialize || l.Source == "" {
+	if l := look.Label(plan.LabelInstanceType); l.Result != incomplete || l.Action != ActionInitialize || l.Source == "" {
 		t.Errorf("joining: %+v", l)
 	}
 	look.Uninitialized = false
 	look.Place.Metadata = nil
-	if l := look.Label(plan.LabelType); l.Result != "" || l.Action != "" {
+	if l := look.Label(plan.LabelInstanceType); l.Result != "" || l.Action != "" {
 		t.Errorf("initialized: %+v", l)
 	}
 }

@@ -208,7 +208,7 @@ func (l *Live) IsSelected(n *v1.Node) bool { return l.selector.Matches(labels.Se
 func (l *Live) Look(n *v1.Node) *Look {
 	if l.placer.IsForeign(n) || !nodeinfo.IsUninitialized(n) {
 		look := lookBy(l.placer, n)
-		if look.Place.AddressesChange && l.placer.WaitsForAddress(n, &look.Place) {
+		if look.Place.AddressesChange && l.placer.IsWaitingForAddress(n, &look.Place) {
 			look.Place.AddressesChange = false
 		}
 		return look

@@ -117,7 +117,7 @@ func placeBy(states []inventory.State, cfg *config.Config, kubeNodes []*v1.Node)
 	store := nodes.NewStore(fixedStates(states), cfg, placement.Options{})
 	store.Cache().Watch(informers.NewSharedInformerFactory(nil, 0))
 	store.Cache().Start()
-	fill(store.Cache(), kubeNodes)
+	fillCache(store.Cache(), kubeNodes)
 	return store.Placer()
 }
 

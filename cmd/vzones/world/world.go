@@ -199,7 +199,7 @@ func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFi
 	if w.wanted = f.Follow; w.wanted == nil {
 		w.wanted = func(w *World) []inventory.Identity { return w.ReportedIdentities(w.Nodes) }
 	}
-	fill(w.Cache, w.Nodes)
+	fillCache(w.Cache, w.Nodes)
 	w.followed = w.wanted(w)
 	w.fleet.Follow(w.followed)
 	ctx, w.cancel = context.WithCancel(ctx)
