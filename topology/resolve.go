@@ -128,7 +128,7 @@ func (r *resolution) decideLevel(rule *Rule) {
 		}
 		if got.truncated() {
 			r.addSystemFolders(passed)
-			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknown([]string{rule.Category}, kind)))
+			r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, got.unknownError([]string{rule.Category}, kind)))
 			return
 		}
 	}

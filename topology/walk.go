@@ -23,11 +23,11 @@ func (s *search) hasCategories() bool {
 	return false
 }
 
-// A trace records the tags of one rule's category along a walk. Both precedences share one walk,
-// because it ends for both at the object that gives the last category its value.
+// A trace records the tags of one rule's category along a walk. One walk serves both precedences, because with either it
+// ends once perPath category has a first value.
 type trace struct {
 	near, far hit
-	// overwritten is the value of far that the walk's last object overwrote, if any.
+	// overwritten is the value of far that the object that completed the walk overwrote, if any.
 	overwritten hit
 	// varied is true if a farther object gives a different value than near.
 	varied bool
@@ -55,7 +55,8 @@ type walkResult struct {
 
 func (r walkResult) truncated() bool { return r.unreadable != nil || r.broken != nil }
 
-// walk goes upwards until every category has a value.
+// walk clears and fills traces from the VM upwards, until every category has a value, the path ends, or an object's tags
+// cannot be read. It skips objects that the account may not read.
 func (s *search) walk(p *Path, traces []trace) walkResult {
 	rules := s.policy.Rules
 	clear(traces)
@@ -119,7 +120,7 @@ func (s *search) step(o *Object, traces []trace) int {
 	return fresh
 }
 
-func (s *search) notSeen(traces []trace, includeOptional bool) []string {
+func (s *search) untaggedCategories(traces []trace, includeOptional bool) []string {
 	var categories []string
 	for i := range traces {
 		rule := &s.policy.Rules[i]
@@ -131,7 +132,7 @@ func (s *search) notSeen(traces []trace, includeOptional bool) []string {
 	return categories
 }
 
-func (r walkResult) unknown(categories []string, kind PathKind) error {
+func (r walkResult) unknownError(categories []string, kind PathKind) error {
 	if r.unreadable != nil {
 		return Errorf(ErrUnknown, "the tags of %s cannot be read, retrying: %w", r.unreadable, r.unreadable.TagsErr)
 	}
@@ -141,26 +142,28 @@ func (r walkResult) unknown(categories []string, kind PathKind) error {
 	return Errorf(ErrUnknown, "no tag of category %s on the readable part of the %s path: %w", quoted(categories), kind, r.broken)
 }
 
-// missingError expects in lacked the categories without a tag on each path.
+// missingError returns the error for required categories without a tag. lacked[i] lists them for paths[i].
 func missingError(paths []*Path, lacked [][]string) error {
 	var objects []*Object
-	var categories, each []string
+	var categories, perPath []string
 	for i, p := range paths {
 		for _, o := range p.Objects {
 			objects = appendUnique(objects, o)
 		}
 		categories = append(categories, lacked[i]...)
-		each = append(each, fmt.Sprintf("none of %s on the %s path", quoted(lacked[i]), p.Kind))
+		perPath = append(perPath, fmt.Sprintf("%s path: no %s", p.Kind, quoted(lacked[i])))
 	}
 	slices.Sort(categories)
 	problem := fmt.Sprintf("no tag of category %s on the VM's %s", quoted(slices.Compact(categories)), kindsOf(paths))
+	advice := "attach one"
 	if slices.ContainsFunc(lacked, func(categories []string) bool { return !slices.Equal(categories, lacked[0]) }) {
-		problem = "no path has them all: " + strings.Join(each, ", ")
+		problem = "no path of the VM has tags of all required categories (" + strings.Join(perPath, "; ") + ")"
+		advice = "attach the missing tags"
 	}
 	if len(objects) == 0 {
-		return Errorf(ErrMissing, "%s: attach one to %s", problem, taggable(paths))
+		return Errorf(ErrMissing, "%s: %s to %s", problem, advice, taggable(paths))
 	}
-	return Errorf(ErrMissing, "%s: attach one to %s; looked at %s", problem, taggable(paths), firstOf(objects, maxNamedAsSearched))
+	return Errorf(ErrMissing, "%s: %s to %s; looked at %s", problem, advice, taggable(paths), firstOf(objects, maxNamedAsSearched))
 }
 
 func kindsOf(paths []*Path) string {
@@ -210,34 +213,34 @@ func (s *search) choose(traces []trace) choice {
 		p := s.path(kind)
 		got := s.walk(p, traces)
 		v.skipped.add(got.skipped)
-		sawAny, sawRequired := s.seen(traces)
+		sawAny, sawAllRequired := s.seen(traces)
 		switch {
-		case got.complete, !got.truncated() && sawAny && sawRequired:
+		case got.complete, !got.truncated() && sawAny && sawAllRequired:
 			v.path = p
 			v.walked = got.walked
-			s.qualify(&v, traces)
+			s.recordUncertainty(&v, traces)
 			return v
-		case !got.truncated() && sawRequired && invisible != "":
+		case !got.truncated() && sawAllRequired && invisible != "":
 			// A tag of the invisible category may decide here.
 			v.unknown = s.categoryError(invisible)
 			clear(traces)
 			return v
 		case !got.truncated():
-			for _, category := range s.notSeen(traces, sawRequired) {
+			for _, category := range s.untaggedCategories(traces, sawAllRequired) {
 				if !slices.Contains(lacked, category) {
 					lacked = append(lacked, category)
 				}
 			}
 			continue
-		case s.policy.Precedence == PrecedenceNearest && sawAny && sawRequired:
+		case s.policy.Precedence == PrecedenceNearest && sawAny && sawAllRequired:
 			v.path = p
 			v.walked = got.walked
 			v.truncated = true
-			v.unknown = got.unknown(s.notSeen(traces, true), kind)
+			v.unknown = got.unknownError(s.untaggedCategories(traces, true), kind)
 			return v
 		}
-		// Farther tags might overwrite these.
-		v.unknown = got.unknown(s.notSeen(traces, sawRequired), kind)
+		// Objects that were not read might add a value or, with precedence csi, overwrite one.
+		v.unknown = got.unknownError(s.untaggedCategories(traces, sawAllRequired), kind)
 		clear(traces)
 		return v
 	}
@@ -248,8 +251,8 @@ func (s *search) choose(traces []trace) choice {
 	return v
 }
 
-func (s *search) qualify(v *choice, traces []trace) {
-	if lacked := s.notSeen(traces, true); len(lacked) > 0 && !v.skipped.none() {
+func (s *search) recordUncertainty(v *choice, traces []trace) {
+	if lacked := s.untaggedCategories(traces, true); len(lacked) > 0 && !v.skipped.none() {
 		v.unknown = permissionError(lacked, v.skipped)
 	}
 	if s.policy.Precedence != PrecedenceNearest {
@@ -275,7 +278,7 @@ func (s *search) missing(traces []trace) error {
 	var lacked [][]string
 	for _, p := range s.searchedPaths() {
 		s.walk(p, traces)
-		lacked = append(lacked, s.notSeen(traces, false))
+		lacked = append(lacked, s.untaggedCategories(traces, false))
 	}
 	clear(traces)
 	return missingError(s.searchedPaths(), lacked)
@@ -362,7 +365,7 @@ func IsSystemFolder(p *Path, i int) bool {
 
 func permissionError(categories []string, passed skipped) error {
 	return Errorf(Kinds{ErrUnknown, ErrNotPermitted}, "no tag of category %s on readable objects; in vCenter %q the account lacks the privilege System.Read on %s: "+
-		"attach one to a readable object, or give the account the role Read-only there, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, DescribeObjects(passed.union()))
+		"attach a tag to a readable object, or give the account the role Read-only on these objects, without propagation", quoted(categories), passed.union()[0].Ref.VCenter, DescribeObjects(passed.union()))
 }
 
 // Uncertainty returns an error if unreadable objects might have decided otherwise.
@@ -370,8 +373,8 @@ func (d Decision) Uncertainty() error {
 	if len(d.Unread) == 0 {
 		return nil
 	}
-	return Errorf(ErrUnknown, "another tag may decide; in vCenter %q the account lacks the privilege System.Read on %s: "+
-		"give it the role Read-only there, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
+	return Errorf(ErrUnknown, "a tag that cannot be read may decide instead; in vCenter %q the account lacks the privilege System.Read on %s: "+
+		"give the account the role Read-only on these objects, without propagation", d.Unread[0].Ref.VCenter, firstOf(d.Unread, 2))
 }
 
 // DescribeObjects lists at most ten objects of one vCenter.
@@ -410,14 +413,16 @@ func (s *search) categoryError(category string) error {
 			break
 		}
 	}
-	return unseenCategory{where, category, suggestion(category, s.policy.Visible)}
+	return invisibleCategoryError{where, category, suggestion(category, s.policy.Visible)}
 }
 
-type unseenCategory struct{ where, category, suggestion string }
+type invisibleCategoryError struct{ where, category, suggestion string }
 
-func (u unseenCategory) Error() string {
+func (u invisibleCategoryError) Error() string {
 	return fmt.Sprintf("%s has no tag category %q that the account can see%s: correct its name in the configuration, create the category there, "+
 		"or give the account the role Read-only in the global permissions", u.where, u.category, u.suggestion)
 }
 
-func (unseenCategory) Is(target error) bool { return target == ErrUnknown || target == ErrNoCategory }
+func (invisibleCategoryError) Is(target error) bool {
+	return target == ErrUnknown || target == ErrNoCategory
+}
