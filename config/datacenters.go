@@ -10,39 +10,40 @@ import (
 	"vzones/topology"
 )
 
+// anyDepth as the last segment of a path selects the datacenters below the path, at any depth, but not at the path itself.
 const anyDepth = "..."
 
 var datacenterID = regexp.MustCompile(`^(?:Datacenter:)?(datacenter-[0-9]+)$`)
 
 var (
 	errPattern = errors.New("is a malformed pattern: close each [ with ], put characters between them, and write \\ before a literal [ or ]")
-	errUpwards = errors.New("contains ..: write the path from the root folder")
+	errUpwards = errors.New("contains the segment \"..\": write the path from the root folder")
 )
 
-// datacenter is an element of VCenter.Datacenters: a name, a path, a pattern of either, or a managed
-// object ID or reference. The CPI passes these forms to govmomi's finder.
-type datacenter struct {
+// datacenterSelector is an element of VCenter.Datacenters: a name, a path, a pattern of either, or a managed object ID or
+// reference. The CPI passes these forms to govmomi's finder.
+type datacenterSelector struct {
 	text string
-	// elements are the parts of a path. isDeep is true if it ended with anyDepth.
-	elements       []string
+	// segments are the parts of a path, without a final anyDepth, which sets isDeep.
+	segments       []string
 	isPath, isDeep bool
 	isPattern      bool
 }
 
 // CheckDatacenter returns an error for an invalid element of VCenter.Datacenters.
 func CheckDatacenter(element string) error {
-	_, err := readDatacenter(element)
+	_, err := parseDatacenter(element)
 	return err
 }
 
 // IsDatacenterPattern reports whether an element is a pattern.
 func IsDatacenterPattern(element string) bool {
-	d, _ := readDatacenter(element)
+	d, _ := parseDatacenter(element)
 	return d.isPattern || d.isDeep
 }
 
-func readDatacenter(s string) (datacenter, error) {
-	d := datacenter{text: s, isPath: strings.Contains(s, "/"), isPattern: strings.ContainsAny(s, "*?[")}
+func parseDatacenter(s string) (datacenterSelector, error) {
+	d := datacenterSelector{text: s, isPath: strings.Contains(s, "/"), isPattern: strings.ContainsAny(s, "*?[")}
 	for _, element := range strings.Split(s, "/") {
 		switch {
 		case d.isPattern && malformed(element):
@@ -51,11 +52,11 @@ func readDatacenter(s string) (datacenter, error) {
 		case element == "..":
 			return d, errUpwards
 		default:
-			d.elements = append(d.elements, element)
+			d.segments = append(d.segments, element)
 		}
 	}
-	if n := len(d.elements); n > 0 && d.elements[n-1] == anyDepth {
-		d.elements = d.elements[:n-1]
+	if n := len(d.segments); n > 0 && d.segments[n-1] == anyDepth {
+		d.segments = d.segments[:n-1]
 		d.isDeep = true
 	}
 	return d, nil
@@ -74,8 +75,8 @@ type Datacenter struct {
 // and the elements that select none. Names match with vSphere's escapes or without.
 func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Datacenter, unmatched []string) {
 	for _, element := range elements {
-		d, err := readDatacenter(element)
-		isSelected := func(dc Datacenter) bool { return d.isNamed(dc) || err == nil && d.matches(dc) }
+		d, err := parseDatacenter(element)
+		isSelected := func(dc Datacenter) bool { return d.isNameOf(dc) || err == nil && d.matches(dc) }
 		// A name takes precedence over an ID.
 		if id := datacenterID.FindStringSubmatch(element); id != nil && !slices.ContainsFunc(candidates, isSelected) {
 			isSelected = func(dc Datacenter) bool { return id[1] == dc.ID }
@@ -96,20 +97,20 @@ func MatchDatacenters(elements []string, candidates []Datacenter) (matched []Dat
 	return matched, unmatched
 }
 
-// isNamed compares the whole element, since a name may contain any character.
-func (d *datacenter) isNamed(dc Datacenter) bool {
+// isNameOf reports whether the whole text is the name of dc, which may contain any character.
+func (d *datacenterSelector) isNameOf(dc Datacenter) bool {
 	return d.text == dc.Name || d.text == topology.Unescaped(dc.Name)
 }
 
-func (d *datacenter) matches(dc Datacenter) bool {
+func (d *datacenterSelector) matches(dc Datacenter) bool {
 	if !d.isPath {
 		return d.isPattern && matchName(d.text, dc.Name)
 	}
 	elements := strings.Split(strings.Trim(dc.Path, "/"), "/")
-	if len(elements) < len(d.elements) || (len(elements) > len(d.elements)) != d.isDeep {
+	if len(elements) < len(d.segments) || (len(elements) > len(d.segments)) != d.isDeep {
 		return false
 	}
-	for i, pattern := range d.elements {
+	for i, pattern := range d.segments {
 		literal := pattern == elements[i] || pattern == topology.Unescaped(elements[i])
 		if !literal && (!d.isPattern && !d.isDeep || !matchName(pattern, elements[i])) {
 			return false

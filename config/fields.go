@@ -26,8 +26,8 @@ const (
 // A Kind is the type of a key's value.
 type Kind int
 
-// The kinds. Values of the kinds up to KindRule contain further keys. The kinds up to KindNames are
-// lists of single values, and the rest are single values.
+// The kinds. KindMapping to KindRule contain further keys, KindDatacenters to KindNames are lists of single values, and the
+// rest are single values.
 const (
 	KindMapping Kind = iota
 	KindEntries
@@ -85,14 +85,15 @@ type Field struct {
 	Subsection Section
 	Env        string
 	Default    any
-	// Words are the values of a KindWord. Min and Max are the limits of a KindInt, and Noun names its
-	// value in messages.
+	// Words are the valid values of a KindWord, or of the elements of a KindPaths. Min and Max are the limits of a KindInt,
+	// and Noun names its value in messages.
 	Words    []string
 	Noun     string
 	Min, Max int
-	// Inherited keys of global apply to entries that leave them unset.
+	// Inherited keys of global apply to entries that leave them unset. Accounts, Secrets and CA certificates have further
+	// rules, see package load.
 	Inherited bool
-	// YAMLOnly keys do not exist in the INI format. NotInCPI keys do, but the vSphere CPI lacks them.
+	// YAMLOnly keys exist only in the YAML format. NotInCPI keys exist in both formats, but not in the vSphere CPI.
 	YAMLOnly, NotInCPI bool
 	// Unsupported and NoEffect are the reasons why a value is rejected or ignored.
 	Unsupported, NoEffect string
@@ -163,10 +164,12 @@ const (
 // SetByCPI is the NoEffect of a key that the vSphere CPI sets itself.
 const SetByCPI = "has no effect: the vSphere CPI sets it"
 
-// SkipDeletionVariable is the environment variable that sets its key to true, whatever its value.
+// SkipDeletionVariable is the environment variable that sets nodes.skipDeletion to true if it exists, even with an empty
+// value or false.
 const SkipDeletionVariable = "SKIP_NODE_DELETION"
 
-// Fields are all keys of the YAML format; the INI format is derived from them.
+// Fields are all keys of the YAML format. The INI format has the same keys except YAMLOnly, and a few of its own in package
+// load.
 var Fields = []Field{
 	{Key: "global", INISection: "Global", Kind: KindMapping, Subsection: SectionGlobal,
 		Doc: "defaults for all vCenters"},
@@ -307,7 +310,7 @@ var Fields = []Field{
 		Doc: "Labels for each Node. vzones adds missing labels at initialization, and later only if `topology.backfill` is `true`. Values are taken literally and may be empty. [Reserved](#reserved-prefixes) labels, region, zone and labels of levels are rejected."},
 	{In: SectionNodes, Key: "skipDeletion", Kind: KindBool, Env: SkipDeletionVariable, NotInCPI: true, Default: false,
 		Ref: func(c *Config, _ *VCenter) any { return &c.SkipNodeDeletion },
-		Doc: "Whether vzones never deletes a Node, even if its VM is certainly gone."},
+		Doc: "`true` disables the deletion of Nodes, even of Nodes whose VM is certainly gone."},
 	{In: SectionNodes, Key: "outOfService", Kind: KindWord, NotInCPI: true, Default: string(OutOfServiceNever), Words: words(OutOfServiceNever, OutOfServiceGone),
 		Ref: func(c *Config, _ *VCenter) any { return &c.OutOfService },
 		Doc: "With `gone`, vzones adds the taint `node.kubernetes.io/out-of-service=vm-gone:NoExecute` before it deletes a Node whose VM is certainly gone, which [frees the volumes](../how-to/keep-zones-true.md#free-the-volumes-of-a-lost-vm)."},

@@ -296,7 +296,7 @@ func TestAContradictionRemovesTheTaint(t *testing.T) {
 		"its vCenter is removed":       {becomes(stateOf("west")), "is not in the configuration"},
 		"the Node is not ready":        {func(c *cluster) { c.report(v1.ConditionFalse) }, "the kubelet reports"},
 		"the Node is ready":            {func(c *cluster) { c.heartbeat("node-1") }, "the Node is ready"},
-		"never":                        {func(c *cluster) { c.apply(func(cfg *config.Config) { cfg.OutOfService = config.OutOfServiceNever }) }, "nodes.outOfService is never"},
+		"never":                        {func(c *cluster) { c.apply(func(cfg *config.Config) { cfg.OutOfService = config.OutOfServiceNever }) }, "the key nodes.outOfService is set to never"},
 		"skipDeletion":                 {func(c *cluster) { c.apply(func(cfg *config.Config) { cfg.SkipNodeDeletion = true }) }, "nodes.skipDeletion"},
 		"selector": {func(c *cluster) {
 			c.apply(func(cfg *config.Config) { cfg.NodeSelector = labels.SelectorFromSet(labels.Set{"ours": "yes"}) })

@@ -199,8 +199,8 @@ func (p *Provider) additions(node *v1.Node, d *placement.Decision) framework.Add
 func hasDifferentLabel(node *v1.Node, d *placement.Decision) bool {
 	for _, label := range d.Topology.Policy.Labels() {
 		want := d.Placement.Value(label)
-		overwritten := want != "" && (!plan.IsLevel(label) || topology.IsReservedLevel(label))
-		for _, key := range plan.StableAndBeta(label) {
+		overwritten := want != "" && (plan.IsRegionOrZone(label) || topology.IsReservedLevel(label))
+		for _, key := range plan.LabelKeys(label) {
 			if value, exists := node.Labels[key]; exists && value != want && !overwritten {
 				return true
 			}

@@ -243,7 +243,7 @@ func loadModes() []loadMode {
 		},
 		{name: "switches VMs without Nodes off and on ten times a second", speedup: 5, opts: fiveTimes, run: every(100*time.Millisecond, switchOthers)},
 		{name: "switches VMs without Nodes off and on a hundred times a second", speedup: 5, opts: fiveTimes, run: every(10*time.Millisecond, switchOthers)},
-		{name: "rejects a whole change of a list view because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
+		{name: "rejects an entire list view update because of one object", start: func(_ *testing.T, v *fleet.VCenter) { v.FaultListing(new(types.NoPermission)) }},
 		{
 			name: "answers each long poll with HTTP 200 and an empty answer", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", "empty"); err != nil {
@@ -252,7 +252,7 @@ func loadModes() []loadMode {
 			},
 		},
 		{
-			name: "answers each long poll at once with no news", start: func(t *testing.T, v *fleet.VCenter) {
+			name: "answers each long poll immediately, without changes", start: func(t *testing.T, v *fleet.VCenter) {
 				if err := v.AnswerOddly("WaitForUpdatesEx", fleet.OddNothing); err != nil {
 					t.Error(err)
 				}

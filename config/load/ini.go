@@ -36,7 +36,8 @@ type block struct {
 	section, name string
 	pos           Position
 	keys          []*rawValue
-	// isBad is true if the header is unreadable; isLossy, if some keys are unreadable.
+	// isBad is true if the section of the keys is unknown: the header is unreadable, or keys precede the first header.
+	// isLossy is true if a line of the block is unreadable.
 	isBad, isLossy bool
 }
 
@@ -48,7 +49,7 @@ func readINI(data []byte, p *Problems) *Section {
 	var order []*Section
 	values := make(map[*Section][]*rawValue)
 	for _, b := range scanINI(bytes.TrimPrefix(data, byteOrderMark), p) {
-		if s := d.section(b, keys, root); s != nil {
+		if s := d.sectionFor(b, keys, root); s != nil {
 			if values[s] == nil {
 				order = append(order, s)
 			}
@@ -75,7 +76,7 @@ func readINI(data []byte, p *Problems) *Section {
 	return root
 }
 
-func (d *decoder) section(b *block, keys []key, root *Section) *Section {
+func (d *decoder) sectionFor(b *block, keys []key, root *Section) *Section {
 	vcenters := root.V("vcenter")
 	n := &rawValue{key: b.section, pos: b.pos, shape: mapping, size: 1}
 	k := d.find(keys, b.section)
@@ -122,12 +123,12 @@ func (d *decoder) section(b *block, keys []key, root *Section) *Section {
 	return nil
 }
 
-// A scan reads the blocks of a file with the scanner of gcfg, the vSphere CPI's library. Unlike gcfg,
+// A iniScanner reads the blocks of a file with the scanner of gcfg, the vSphere CPI's library. Unlike gcfg,
 // it records lines and continues after an error.
-type scan struct {
+type iniScanner struct {
 	*Problems
 	blocks []*block
-	// line is the number of the first of the lines that continuations join.
+	// line is the number of the first physical line of the current logical line.
 	line   int
 	file   *token.File
 	tokens scanner.Scanner
@@ -142,20 +143,20 @@ type scan struct {
 }
 
 func scanINI(data []byte, p *Problems) []*block {
-	r := &scan{Problems: p, blocks: []*block{{}}}
+	r := &iniScanner{Problems: p, blocks: []*block{{}}}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	first := 0
 	for i := 1; i <= len(lines); i++ {
 		if i < len(lines) && bytes.HasSuffix(bytes.TrimRight(lines[i-1], "\r\n"), []byte(`\`)) {
 			continue
 		}
-		r.scan(bytes.Join(lines[first:i], nil), first+1)
+		r.scanLogicalLine(bytes.Join(lines[first:i], nil), first+1)
 		first = i
 	}
 	return r.blocks
 }
 
-func (r *scan) scan(text []byte, line int) {
+func (r *iniScanner) scanLogicalLine(text []byte, line int) {
 	if r.isOpen && !bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte("[")) {
 		return
 	}
@@ -176,25 +177,25 @@ func (r *scan) scan(text []byte, line int) {
 		case r.tok == token.EOL, r.tok == token.COMMENT:
 			r.next()
 		case r.tok == token.LBRACK:
-			r.header()
+			r.readHeader()
 		default:
-			r.key()
+			r.readKey()
 		}
 	}
 }
 
-func (r *scan) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
+func (r *iniScanner) next() { r.pos, r.tok, r.lit = r.tokens.Scan() }
 
-func (r *scan) tokenLine() int { return r.line + r.file.Position(r.pos).Line - 1 }
+func (r *iniScanner) tokenLine() int { return r.line + r.file.Position(r.pos).Line - 1 }
 
-func (r *scan) ended() bool {
+func (r *iniScanner) isAtLineEnd() bool {
 	return r.tok == token.EOL || r.tok == token.EOF || r.tok == token.COMMENT
 }
 
-func (r *scan) current() *block { return r.blocks[len(r.blocks)-1] }
+func (r *iniScanner) current() *block { return r.blocks[len(r.blocks)-1] }
 
 // fail reports an error at the fault, or else at the token, and ends the line.
-func (r *scan) fail(path, message string) {
+func (r *iniScanner) fail(path, message string) {
 	bad := r.tokenLine()
 	if r.fault != "" {
 		bad = r.faultLine
@@ -209,7 +210,7 @@ func (r *scan) fail(path, message string) {
 const notClosed = "string not terminated"
 
 // faultText rewords the scanner's error, which may contain a character of a value.
-func (r *scan) faultText() string {
+func (r *iniScanner) faultText() string {
 	switch {
 	case r.fault == notClosed:
 		return `a quote is not closed: close it, and write \" for a quote in the text`
@@ -231,7 +232,7 @@ const (
 	noQuotes = `the name in a section is not in quotes: write it as in [VirtualCenter "vc.example.com"]`
 )
 
-func (r *scan) header() {
+func (r *iniScanner) readHeader() {
 	b := &block{pos: Position{Line: r.tokenLine()}, isBad: true}
 	r.blocks = append(r.blocks, b)
 	if r.next(); r.tok != token.IDENT {
@@ -246,15 +247,15 @@ func (r *scan) header() {
 		r.fail("", r.faultText())
 		return
 	case isNamed:
-		b.name = escapes.Replace(r.lit)
+		b.name = unescape.Replace(r.lit)
 		r.next()
-	case r.tok != token.RBRACK && !r.ended():
+	case r.tok != token.RBRACK && !r.isAtLineEnd():
 		r.fail("", noQuotes)
 		return
 	}
 	if r.tok == token.RBRACK {
 		r.next()
-		if r.ended() && (!isNamed || b.name != "") {
+		if r.isAtLineEnd() && (!isNamed || b.name != "") {
 			b.pos.Path = formatHeader(b.section, b.name)
 			b.isBad = false
 			return
@@ -272,7 +273,7 @@ func formatHeader(section, name string) string {
 	return "[" + section + "]"
 }
 
-func (r *scan) key() {
+func (r *iniScanner) readKey() {
 	pos := Position{Line: r.tokenLine(), Path: r.current().pos.Path}
 	if r.tok != token.IDENT {
 		r.fail(pos.Path, noKey)
@@ -286,7 +287,7 @@ func (r *scan) key() {
 	k := &rawValue{key: r.lit, pos: pos}
 	r.next()
 	switch {
-	case r.ended():
+	case r.isAtLineEnd():
 		k.style |= noValue
 	case r.tok != token.ASSIGN:
 		r.fail(pos.Path, noKey)
@@ -301,7 +302,7 @@ func (r *scan) key() {
 			r.fail(k.pos.Path, r.faultText())
 			return
 		}
-		k.text = escapes.Replace(r.lit)
+		k.text = unescape.Replace(r.lit)
 		isQuoted := strings.Contains(r.lit, `"`)
 		isContinued := strings.Contains(r.lit, "\\\n")
 		r.next()
@@ -312,6 +313,6 @@ func (r *scan) key() {
 	b.keys = append(b.keys, k)
 }
 
-// escapes are the escapes of the scanner's literals, which it has validated. A \ at the end of a line
+// unescape are the unescape of the scanner's literals, which it has validated. A \ at the end of a line
 // continues it.
-var escapes = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")
+var unescape = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

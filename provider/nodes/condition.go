@@ -58,7 +58,7 @@ func (r *nodeRecord) readinessOf(n *v1.Node, todo *plan.Plan, verdicts []verdict
 	case states[aboutLabel] == wrong:
 		return r.reportedReadiness(aboutLabel)
 	}
-	if label := plan.Lacking(n, d.Placement); label != "" {
+	if label := plan.FirstUnwritten(n, d.Placement); label != "" {
 		return readiness{v1.ConditionFalse, report.ConditionUnwritten, "label " + label + " is not written, since topology.backfill is false in the configuration: set it to true, or add the label"}
 	}
 	return readiness{v1.ConditionTrue, report.ConditionCurrent, report.TextCurrent}

@@ -58,14 +58,14 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	found := c.placer.Topology().Policy.FleetConflicts(placements)
 	isUnchanged := l.conflicts.Equal(&found)
 	l.conflicts = found
-	if now := time.Now(); now.Sub(l.clearedAt) >= report.RepeatAfter(reasonUnread) {
+	if now := time.Now(); now.Sub(l.clearedAt) >= report.RepeatInterval(reasonUnread) {
 		clear(l.unread)
 		clear(l.categories)
 		l.clearedAt = now
 	}
 	l.reportCategories(categories)
 	l.reportUnread(ctx, unread, system)
-	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.clearedAt.Add(report.RepeatAfter(reasonUnread))))
+	c.queue.AddAfter(item{job: findConflicts}, time.Until(l.clearedAt.Add(report.RepeatInterval(reasonUnread))))
 	if isUnchanged {
 		return
 	}

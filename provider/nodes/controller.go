@@ -16,10 +16,8 @@ package nodes
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,9 +27,7 @@ import (
 
 	"vzones/config"
 	"vzones/provider/framework"
-	"vzones/provider/nodeinfo"
 	"vzones/provider/placement"
-	"vzones/provider/plan"
 	"vzones/provider/report"
 	"vzones/vcenter/inventory"
 )
@@ -72,7 +68,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !c.nodes.AwaitStart(ctx) {
 		return nil
 	}
-	recorder, end := report.Record(ctx, c.client, "")
+	recorder, end := report.NewRecorder(ctx, c.client, "")
 	defer end()
 	c.queue = workqueue.NewTypedDelayingQueue[item]()
 	defer c.queue.ShutDown()
@@ -126,71 +122,6 @@ func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}
 	}
 }
 
-type item struct {
-	job  job
-	name string
-	uid  types.UID
-}
-
-func itemOf(n *v1.Node) item { return item{name: n.Name, uid: n.UID} }
-
-type job int
-
-const (
-	syncNode job = iota
-	observeNodes
-	recheckNodes
-	resyncNodes
-	followNodes
-	summarizeNodes
-	findConflicts
-	findPartitions
-)
-
-func (c *Controller) processNext(ctx context.Context) bool {
-	i, done := c.queue.Get()
-	if done {
-		return false
-	}
-	defer c.queue.Done(i)
-	if ctx.Err() != nil {
-		return false
-	}
-	switch i.job {
-	case followNodes:
-		c.follow(c.nodes.All(), false)
-	case resyncNodes:
-		c.resync()
-	case syncNode:
-		if delay := c.syncNode(ctx, i); delay > 0 {
-			c.queue.AddAfter(i, delay)
-		}
-	case observeNodes:
-		c.observe(ctx)
-	case recheckNodes:
-		c.recheck()
-	case summarizeNodes:
-		c.logSummary(ctx)
-	case findConflicts:
-		if l := c.labels.Load(); l != nil {
-			c.findConflicts(ctx, l)
-		}
-	case findPartitions:
-		if l := c.labels.Load(); l != nil {
-			c.findPartitions(ctx, l)
-		}
-	}
-	return true
-}
-
-// sooner returns the shorter delay, but ignores delays that are not positive.
-func sooner(a, b time.Duration) time.Duration {
-	if b <= 0 || a > 0 && a < b {
-		return a
-	}
-	return b
-}
-
 // Fleet reads the vCenters.
 type Fleet interface {
 	States() []inventory.State
@@ -216,88 +147,4 @@ type placer interface {
 	Join(*v1.Node) (*placement.Decision, error)
 	Decide(*v1.Node) *placement.Decision
 	Topology() *config.Topology
-}
-
-// handlers ignore changes that affect no decision, such as heartbeats.
-func (c *Controller) handlers() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { c.changed(nil, o) },
-		UpdateFunc: c.changed,
-		DeleteFunc: func(o any) { c.changed(o, nil) },
-	}
-}
-
-func nodeIn(o any) *v1.Node {
-	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = gone.Obj
-	}
-	n, _ := o.(*v1.Node)
-	return n
-}
-
-func (c *Controller) changed(oldObj, newObj any) {
-	old := nodeIn(oldObj)
-	n := nodeIn(newObj)
-	isSameVM := false
-	if old != nil && n != nil && old.UID != n.UID {
-		c.changed(old, nil)
-		old = nil
-	}
-	switch {
-	case n == nil && old == nil:
-	case n == nil:
-		// syncNode forgets the Node.
-		c.queue.Add(itemOf(old))
-	case old == nil:
-		c.queue.Add(itemOf(n))
-		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
-	default:
-		c.placer.NodeChanged(n)
-		if nodeinfo.IsUninitialized(old) && !nodeinfo.IsUninitialized(n) {
-			c.store.Lock()
-			c.store.record(n).initializedAt = time.Now()
-			c.store.Unlock()
-			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
-		}
-		silenceChanged := nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n)
-		if silenceChanged {
-			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
-		}
-		isRelevant := mayAffectOthers(c.placer, old, n)
-		oldCondition := report.ConditionOf(old)
-		newCondition := report.ConditionOf(n)
-		switch {
-		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), silenceChanged,
-			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
-			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
-			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):
-			c.queue.Add(itemOf(n))
-		}
-		if !isRelevant {
-			return
-		}
-		isSameVM = followKey(c.placer, old) == followKey(c.placer, n)
-	}
-	c.queue.AddAfter(item{job: recheckNodes}, gatherDelay)
-	if !isSameVM {
-		c.queue.AddAfter(item{job: followNodes}, gatherDelay)
-	}
-}
-
-func followKey(p placer, n *v1.Node) string {
-	if p.IsForeign(n) {
-		return ""
-	}
-	id, err := p.ReportedIdentity(n)
-	if err != nil {
-		return ""
-	}
-	return id.VMKey()
-}
-
-func mayAffectOthers(p placer, b, n *v1.Node) bool {
-	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
-		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
-		p.IsForeign(b) != p.IsForeign(n) || placement.AddressesDiffer(b, n)
 }

@@ -65,7 +65,7 @@ func (e *events) emitVerdicts(ctx context.Context, n *v1.Node, r *nodeRecord, ve
 func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *verdict) time.Duration {
 	t := r.tracker(v.about)
 	now := time.Now()
-	if due := t.Observe(v.problem, v.eventDelay, report.RepeatAfter(string(n.UID)), now); due.After(now) {
+	if due := t.Observe(v.problem, v.eventDelay, report.RepeatInterval(string(n.UID)), now); due.After(now) {
 		return due.Sub(now)
 	}
 	if v.problem.Silent {
@@ -83,7 +83,7 @@ func (e *events) emitProblem(ctx context.Context, n *v1.Node, r *nodeRecord, v *
 			p = report.ProblemOf(outsideErr)
 			p.Key = v.problem.Key
 			p.Cause = ""
-			t.Observe(p, v.eventDelay, report.RepeatAfter(string(n.UID)), now)
+			t.Observe(p, v.eventDelay, report.RepeatInterval(string(n.UID)), now)
 		}
 	}
 	if !e.mayEmit(n, r) {

@@ -31,7 +31,7 @@ type labeler struct {
 	categories           map[string]bool
 	clearedAt            time.Time
 
-	partitions map[nodeinfo.Zone]partition
+	partitions map[nodeinfo.Zone]partitionedZone
 	// partitioned contains for each zone whether it is partitioned. It is replaced and never changed.
 	partitioned map[nodeinfo.Zone]bool
 }
@@ -62,7 +62,7 @@ func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, r
 	c.labels.Store(&labeler{
 		emitOnPod: emitOnPod,
 		writes:    map[plan.Action]int{}, unread: reportedObjects{}, systemUnread: reportedObjects{},
-		categories: map[string]bool{}, partitions: map[nodeinfo.Zone]partition{},
+		categories: map[string]bool{}, partitions: map[nodeinfo.Zone]partitionedZone{},
 	})
 	c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)

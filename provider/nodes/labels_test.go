@@ -322,7 +322,7 @@ const (
 
 // typed returns both labels of an instance type.
 func typed(beta, stable string) []string {
-	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelType + "=" + stable}
+	return []string{v1.LabelInstanceType + "=" + beta, plan.LabelInstanceType + "=" + stable}
 }
 
 // resize changes the instance type of VMs.

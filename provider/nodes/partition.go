@@ -23,11 +23,11 @@ const (
 	reasonPartitioned = "ZonePartitioned"
 
 	partitionsEvery = 5 * time.Second
-	// partitionDelay is the age of a partition at its Event. A vCenter notices within a minute that a host has failed, and
-	// kube-controller-manager after 50 seconds that a kubelet has.
+	// partitionDelay is the minimum age of a partition before its Event. A Node is silent 50 s after its kubelet fails, and
+	// a vCenter notices a failed host within 60 s: by then, the VMs of a failed host are not shown as running.
 	partitionDelay = 30 * time.Second
-	// maxPartitionAnswerAge limits the age of a vCenter's last answer, which is up to 25 seconds at rest. It is not above
-	// partitionDelay, so the vCenter has answered after the Nodes stopped reporting.
+	// maxPartitionAnswerAge limits the age of a vCenter's last answer. An idle vCenter answers every 25 s. The limit is not
+	// above partitionDelay, so the vCenter has answered since the Nodes stopped reporting.
 	maxPartitionAnswerAge = partitionDelay
 )
 
@@ -39,8 +39,9 @@ type decidedNode struct {
 
 // zoneHealth describes the Nodes of a zone.
 type zoneHealth struct {
-	nodes int
-	// cutOff are the Nodes that have stopped reporting although their VMs run. uncertain counts those whose VMs may run.
+	total int
+	// cutOff are the Nodes that have stopped reporting although their VMs run. uncertain is the number of other silent
+	// Nodes whose VMs may run.
 	cutOff    []*v1.Node
 	uncertain int
 }
@@ -62,7 +63,7 @@ func healthOfZones(nodes []decidedNode, states []inventory.State, now time.Time)
 }
 
 func (z *zoneHealth) add(n decidedNode, states []inventory.State, now time.Time) {
-	z.nodes++
+	z.total++
 	d := n.decision
 	if d == nil || !nodeinfo.IsSilent(n.node) {
 		return
@@ -74,24 +75,24 @@ func (z *zoneHealth) add(n decidedNode, states []inventory.State, now time.Time)
 		return
 	}
 	vcenter := inventory.StateOf(states, d.VM.Ref.VCenter)
-	answers := vcenter.Err == nil && now.Sub(vcenter.LastContact) < maxPartitionAnswerAge
+	isAnswering := vcenter.Err == nil && now.Sub(vcenter.LastContact) < maxPartitionAnswerAge
 	switch {
 	case d.VM.Power.IsOff():
-	case d.VM.Power == inventory.PowerOn && answers:
+	case d.VM.Power == inventory.PowerOn && isAnswering:
 		z.cutOff = append(z.cutOff, n.node)
 	default:
-		// The power state is unknown while the VM's host is not connected.
+		// The VM's host is disconnected, or the vCenter does not answer.
 		z.uncertain++
 	}
 }
 
-// isPartitioned reports whether the network of the zone has failed, and not its VMs.
-func (z *zoneHealth) isPartitioned() bool { return z.isMost(len(z.cutOff)) }
+// isPartitioned reports whether at least two Nodes, and two thirds of the zone's Nodes, are cut off.
+func (z *zoneHealth) isPartitioned() bool { return z.isTwoThirds(len(z.cutOff)) }
 
-// mayBePartitioned is also true if too many VMs cannot be read.
-func (z *zoneHealth) mayBePartitioned() bool { return z.isMost(len(z.cutOff) + z.uncertain) }
+// mayBePartitioned reports whether the zone would be partitioned if every uncertain VM ran.
+func (z *zoneHealth) mayBePartitioned() bool { return z.isTwoThirds(len(z.cutOff) + z.uncertain) }
 
-func (z *zoneHealth) isMost(nodes int) bool { return nodes >= 2 && 3*nodes >= 2*z.nodes }
+func (z *zoneHealth) isTwoThirds(n int) bool { return n >= 2 && 3*n >= 2*z.total }
 
 func (z *zoneHealth) problem(zone nodeinfo.Zone) report.Problem {
 	var names []string
@@ -99,12 +100,12 @@ func (z *zoneHealth) problem(zone nodeinfo.Zone) report.Problem {
 		names = append(names, n.Name)
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("%s: %d of %d Nodes have stopped reporting, but their VMs run on connected hosts: %s", zone, len(names), z.nodes, quote.Some(names, namedAtMost))
+	text := fmt.Sprintf("%s: %d of %d Nodes have stopped reporting, but their VMs run on connected hosts: %s", zone, len(names), z.total, quote.Some(names, namedAtMost))
 	return report.Problem{Key: reasonPartitioned, Reason: reasonPartitioned, Text: quote.NoteWith(text, "check the network between these Nodes and the API server, and do not delete them")}
 }
 
-// partition is a partitioned zone. reportedAt is zero until it has lasted for partitionDelay.
-type partition struct{ since, reportedAt time.Time }
+// partitionedZone is a zone with a partitionedZone. reportedAt is zero until it has lasted for partitionDelay.
+type partitionedZone struct{ since, reportedAt time.Time }
 
 // reportPartitions reports partitioned zones on the daemon's Pod. A reported partition lasts until its end is certain.
 func (l *labeler) reportPartitions(log klog.Logger, zones map[nodeinfo.Zone]*zoneHealth, now time.Time) {
@@ -117,11 +118,11 @@ func (l *labeler) reportPartitions(log klog.Logger, zones map[nodeinfo.Zone]*zon
 			if !exists {
 				p.since = now
 			}
-			if now.Sub(p.since) >= partitionDelay && now.Sub(p.reportedAt) >= report.RepeatAfter(zone.String()) {
+			if now.Sub(p.since) >= partitionDelay && now.Sub(p.reportedAt) >= report.RepeatInterval(zone.String()) {
 				p.reportedAt = now
 				problem := z.problem(zone)
 				l.emitOnPod(v1.EventTypeWarning, problem.Reason, problem.Text)
-				zoneLog.Info("Most Nodes of a zone have stopped reporting although their VMs run", "nodes", len(z.cutOff), "of", z.nodes)
+				zoneLog.Info("Most Nodes of a zone have stopped reporting although their VMs run", "cutOff", len(z.cutOff), "nodes", z.total)
 			}
 			l.partitions[zone] = p
 		case exists && (!isReported || !z.mayBePartitioned()):
@@ -133,8 +134,8 @@ func (l *labeler) reportPartitions(log klog.Logger, zones map[nodeinfo.Zone]*zon
 	}
 }
 
-// findPartitions reports each partitioned zone on the daemon's Pod and on the Nodes that are cut off. Nothing else depends
-// on it.
+// findPartitions reports each partitioned zone on the daemon's Pod and on the Nodes that are cut off. A partition changes
+// only Events and the metric zone_partitioned, no decision about a Node.
 func (c *Controller) findPartitions(ctx context.Context, l *labeler) {
 	now := time.Now()
 	records := map[types.UID]*nodeRecord{}
@@ -180,8 +181,8 @@ func (c *Controller) findPartitions(ctx context.Context, l *labeler) {
 	}
 }
 
-// partitionOf returns the verdict about a Node in a partitioned zone, which ends once the Node reports again.
-func partitionOf(n *v1.Node, r *nodeRecord) verdict {
+// partitionVerdict returns the verdict about a Node's partition, which is resolved once the Node reports again.
+func partitionVerdict(n *v1.Node, r *nodeRecord) verdict {
 	v := verdict{about: aboutPartition, problem: r.partition}
 	switch {
 	case r.partition.Reason != "":

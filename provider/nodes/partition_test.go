@@ -118,7 +118,7 @@ func TestZones(t *testing.T) {
 	}
 	got := map[string]int{}
 	for zone, z := range healthOfZones(nodes, nil, time.Now()) {
-		got[zone.String()] = z.nodes
+		got[zone.String()] = z.total
 	}
 	want := map[string]int{`zone "a" of region "r"`: 2, `zone "a" of region "s"`: 1, `zone "a" of region ""`: 1, `zone "" of region "r"`: 1}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -318,10 +318,10 @@ func uninitialized(n *v1.Node) *v1.Node {
 // zoned returns the stable and beta labels of a region and a zone.
 func zoned(region, zone string) []string {
 	var labels []string
-	for _, key := range plan.StableAndBeta(topology.LabelRegion) {
+	for _, key := range plan.LabelKeys(topology.LabelRegion) {
 		labels = append(labels, key+"="+region)
 	}
-	for _, key := range plan.StableAndBeta(topology.LabelZone) {
+	for _, key := range plan.LabelKeys(topology.LabelZone) {
 		labels = append(labels, key+"="+zone)
 	}
 	return labels

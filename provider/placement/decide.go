@@ -29,7 +29,8 @@ var (
 
 // A Decision contains everything known about a Node at one moment. It is immutable.
 type Decision struct {
-	// VM is nil if the VM is uncertain, or if an initialized Node's vCenter does not answer.
+	// VM is nil if it is absent, uncertain or another Node's that takes precedence, or if an initialized Node's vCenter
+	// does not answer.
 	VM *inventory.VM
 	// VMErr is the reason for a nil VM, or an ErrShared.
 	VMErr error
@@ -38,7 +39,9 @@ type Decision struct {
 	// VCenter is the name of the first configuration entry for the VM's vCenter.
 	VCenter string
 	// WasFound means that vzones has found the initialized Node's VM, now or earlier.
-	WasFound    bool
+	WasFound bool
+	// Annotations record the VM's location. They are nil if the Node already has them.
+
 	Annotations map[string]string
 
 	Placement topology.Placement
@@ -47,25 +50,26 @@ type Decision struct {
 	Topology   *config.Topology
 	NodeLabels map[string]string
 
-	// An initialized Node gets Addresses only if AddressesChange is true. AddressErr is about a missing
-	// required address.
+	// An initialized Node gets Addresses only if AddressesChange is true. AddressErr is the reason why no addresses could
+	// be chosen, or nil.
 	Addresses       addresses.Selection
 	AddressesChange bool
 	AddressErr      error
 
 	// InstanceType is empty if the VM's configuration is incomplete.
 	InstanceType string
-	// FormerType is the type's name in older releases, if it differs. An initialized Node that has it keeps it.
+	// FormerType is the instance type that the vSphere CPI before 1.37 gives the VM, if it differs. An initialized Node
+	// with this type keeps it.
 	FormerType string
 
-	// Err is the reason why the Node could not be initialized now.
+	// Err is the reason why an initialization would fail now, or nil. It is also set for initialized Nodes.
 	Err error
 	// Metadata is nil if the Node is already initialized or Err is not nil.
 	Metadata *cloudprovider.InstanceMetadata
 
 	LastContact time.Time
-	// HasOldTagNames means that the tag names are too old to rely on: a tag may have been renamed since
-	// TagNamesReadAt, which is zero if a required name was not read.
+	// HasOldTagNames means that a tag may have been renamed since its name was read. TagNamesReadAt is the time at which
+	// the required tag names were read, zero if one was not.
 	HasOldTagNames bool
 	TagNamesReadAt time.Time
 
@@ -92,9 +96,9 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	loc, err := p.locate(states, node)
 	m := loc.vm
 	state := loc.state
-	lost := loc.lost
-	d.WasFound = !isJoining && (loc.id.WasFound() || m != nil && lost == nil)
-	if m != nil && (lost == nil || isJoining) {
+	vcenterErr := loc.unreachable
+	d.WasFound = !isJoining && (loc.id.WasFound() || m != nil && vcenterErr == nil)
+	if m != nil && (vcenterErr == nil || isJoining) {
 		d.Annotations = locationAnnotations(states, node, m, state.Snapshot)
 	}
 	if err != nil {
@@ -111,15 +115,15 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	if placeErr != nil {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
-	chosen, families, addressErr := newClaims(p, states).choose(m, node)
-	for _, why := range []error{d.VMErr, nodeinfo.CheckProviderID(node), tooOld(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
+	chosen, familyCount, addressErr := newClaimFinder(p, states).choose(m, node)
+	for _, why := range []error{d.VMErr, nodeinfo.CheckProviderID(node), checkAge(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
 		if d.Err == nil {
 			d.Err = why
 		}
 	}
-	if lost != nil && !isJoining {
-		d.VMErr = lost
-		d.PlaceErr = lost
+	if vcenterErr != nil && !isJoining {
+		d.VMErr = vcenterErr
+		d.PlaceErr = vcenterErr
 		return d
 	}
 	d.VM = m
@@ -129,12 +133,12 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 	d.AddressesChange = addressErr == nil
 	d.AddressErr = addressErr
 	if !isJoining {
-		d.AddressesChange, d.AddressErr = changesAddresses(node, &chosen, families, addressErr)
+		d.AddressesChange, d.AddressErr = changedAddresses(node, &chosen, familyCount, addressErr)
 	}
 	d.InstanceType = knownInstanceType(m)
 	d.FormerType = formerInstanceType(m)
 	d.LastContact = state.LastContact
-	d.HasOldTagNames = d.tagNamesPredate(time.Now().Add(-max(p.namesAge, minNamesAge)))
+	d.HasOldTagNames = d.tagNamesPredate(time.Now().Add(-max(p.namesAge, minNamesAgeLimit)))
 	if !d.tagNamesPredate(state.TagNames.ReadAt) {
 		d.TagNamesReadAt = state.TagNames.ReadAt
 	}
@@ -163,8 +167,9 @@ func (d *Decision) CheckPower(node *v1.Node) error {
 	return topology.Errorf(inventory.ErrPoweredOff, "%s is %s: power it on", d.VM.Ref.Located(d.VM.InventoryPath), state)
 }
 
-// tooOld returns an error that contains maxAge and not the age, so that its text is stable.
-func tooOld(s inventory.State, maxAge time.Duration) error {
+// checkAge returns an error if the state is outdated or its last contact is older than maxAge. The error does not contain
+// the age, so that its text is stable.
+func checkAge(s inventory.State, maxAge time.Duration) error {
 	if s.Outdated {
 		return topology.Errorf(topology.ErrUnknown, "%w", s.CheckReachable())
 	}
@@ -182,13 +187,13 @@ func tooOld(s inventory.State, maxAge time.Duration) error {
 		s.VCenter, maxAge, reason)
 }
 
-// silence returns an error if a vCenter has not answered since the time at which its snapshot lacked the VM of a
-// joining Node: a vCenter that hangs may have a VM that its snapshot lacks.
-func silence(states []inventory.State, since time.Time) error {
+// checkAnswered returns an error if a readable vCenter has not answered since the time at which a joining Node's VM was
+// first missing in all snapshots: a VM that was just created may not be in them yet.
+func checkAnswered(states []inventory.State, since time.Time) error {
 	var reasons []error
 	for _, s := range states {
 		if s.Err == nil && s.LastContact.Before(since) {
-			reasons = append(reasons, fmt.Errorf("vCenter %q has not answered since the Node joined: %w", s.VCenter, ErrQuiet))
+			reasons = append(reasons, fmt.Errorf("vCenter %q has not answered since the VM was first missing: %w", s.VCenter, ErrQuiet))
 		}
 	}
 	if len(reasons) == 0 {
@@ -197,9 +202,10 @@ func silence(states []inventory.State, since time.Time) error {
 	return topology.Errorf(topology.ErrUnknown, "%w", quote.Errors(quote.Most, reasons...))
 }
 
-// changesAddresses returns false if VMware Tools report no addresses, or if the Node has no provider ID,
-// because then the kubelet writes the addresses.
-func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
+// changedAddresses reports whether an initialized Node gets other addresses. It returns false and no error if the Node has
+// no provider ID, because then the kubelet writes the addresses, if no family has a reported address, or if one family has
+// none and the choice succeeded.
+func changedAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {
 	case node.Spec.ProviderID == "":
 		return false, nil
@@ -211,8 +217,8 @@ func changesAddresses(node *v1.Node, chosen *addresses.Selection, families int, 
 	return !addresses.Unchanged(node, chosen.Addresses), nil
 }
 
-// minNamesAge is the lower bound for the age limit of tag names for an initialized Node.
-const minNamesAge = 15 * time.Second
+// minNamesAgeLimit is the lower bound for the age limit of tag names for an initialized Node.
+const minNamesAgeLimit = 15 * time.Second
 
 // Join decides about an uninitialized Node. The error is Decision.Err, or reports that the tag names are being
 // read again, which is necessary because vCenter does not announce renamed tags.
@@ -240,20 +246,20 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	d := p.decide(node)
 	k := p.memories.Memory(node)
 	if errors.Is(d.Err, topology.ErrAbsent) {
-		if err := silence(d.states, k.firstAbsent()); err != nil {
+		if err := checkAnswered(d.states, k.firstAbsent()); err != nil {
 			d.fail(err)
 		}
 	} else {
 		k.absentSince = time.Time{}
 	}
 	err := d.Err
-	old := d.tagNamesPredate(time.Now().Add(-p.namesAge))
-	waitsForNames := old && err == nil
+	hasOldNames := d.tagNamesPredate(time.Now().Add(-p.namesAge))
+	waitsForNames := hasOldNames && err == nil
 	if !waitsForNames {
 		k.names = nameWait{}
 	}
 	switch {
-	case !old:
+	case !hasOldNames:
 	case err == nil && !d.tagNamesPredate(k.names.start()):
 		k.names.markRead()
 	default:
@@ -268,9 +274,9 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 	return d, err
 }
 
-func (d *Decision) metadata(every map[string]string) *cloudprovider.InstanceMetadata {
+func (d *Decision) metadata(configuredLabels map[string]string) *cloudprovider.InstanceMetadata {
 	further := map[string]string{}
-	maps.Copy(further, every)
+	maps.Copy(further, configuredLabels)
 	for label, value := range d.Placement.Further() {
 		// The framework discards reserved labels.
 		if !topology.IsReservedLevel(label) {
@@ -294,12 +300,12 @@ func (d *Decision) Log(ctx context.Context, node *v1.Node) {
 	if !log.Enabled() {
 		return
 	}
-	var deciders []string
+	var sources []string
 	for _, decision := range d.Placement.Decisions {
-		deciders = append(deciders, decision.Source())
+		sources = append(sources, decision.Source())
 	}
 	log.Info("Placed Node", "node", klog.KObj(node), "vCenter", d.VM.Ref.VCenter, "moid", quote.Plain(d.VM.Ref.ID),
-		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", deciders)
+		"region", d.Metadata.Region, "zone", d.Metadata.Zone, "by", sources)
 }
 
 func (d *Decision) tagNamesPredate(t time.Time) bool {
@@ -317,7 +323,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 		return nil, "", nil
 	}
 	d := p.decide(node)
-	if !d.AddressesChange || p.waitsForAddress(d.states, d.VM, node) {
+	if !d.AddressesChange || p.isWaitingForAddress(d.states, d.VM, node) {
 		return nil, "", d.AddressErr
 	}
 	p.reservations.add(node, inventory.UUID{}, d.Addresses.Addresses)
@@ -358,8 +364,8 @@ func locationAnnotations(states []inventory.State, n *v1.Node, m *inventory.VM, 
 	return annotations
 }
 
-// isRecorded also accepts a record of another entry for the same vCenter while the recorded entry fails, so
-// that an outage causes no write.
+// isRecorded reports whether the Node's annotations contain the VM's location. While the configuration entry in the
+// annotations fails, another entry for the same vCenter is equal to it, so that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.VM, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())

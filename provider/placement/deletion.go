@@ -187,8 +187,8 @@ func (c *Checker) CheckAhead(node *v1.Node) (a Absence) {
 		return Absence{Taint: RemoveTaint, Evidence: "the Node is ready"}
 	}
 	var q *deletion
-	q, a.InSnapshots, a.Err = c.decide(node, false)
-	a.Taint, a.Evidence = c.taint(q, a.InSnapshots, a.Err)
+	q, a.IsAbsent, a.Err = c.decide(node, false)
+	a.Taint, a.Evidence = c.taintAction(q, a.IsAbsent, a.Err)
 	return a
 }
 
@@ -255,7 +255,7 @@ func (c *Checker) Conditions(ctx context.Context, states []inventory.State, node
 		_, searched.Err = c.confirmer.search(ctx, q.id, false)
 	}
 	results = append(results, searched)
-	if c.taintsGone() {
+	if c.isTaintEnabled() {
 		detached := Condition{Name: Detached, Checked: searched.Holds()}
 		if detached.Checked {
 			detached.Err = c.checkDetached(q)

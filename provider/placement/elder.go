@@ -25,7 +25,7 @@ func isElder(node, other *v1.Node, a netip.Addr) bool {
 	return addresses.LacksFamilyOf(node, a) && addresses.LacksFamilyOf(other, a) && compareAge(node, other) < 0
 }
 
-func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, error) {
+func (c *claimFinder) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, error) {
 	if !addresses.LacksFamilyOf(node, a) {
 		return nil, nil
 	}
@@ -50,12 +50,12 @@ func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, 
 	}
 	slices.SortFunc(elders, func(a, b candidate) int { return compareAge(a.node, b.node) })
 	for _, e := range elders {
-		given, isKnown := c.chosen[e.node.UID]
+		given, isKnown := c.elderAddresses[e.node.UID]
 		if !isKnown {
 			// After an error the selection is empty.
 			s, _, _ := c.choose(e.vm, e.node)
 			given = s.Addresses
-			c.chosen[e.node.UID] = given
+			c.elderAddresses[e.node.UID] = given
 		}
 		if slices.ContainsFunc(given, func(address v1.NodeAddress) bool {
 			return address.Type != v1.NodeHostName && address.Address == a.String()
@@ -66,11 +66,11 @@ func (c *claims) elder(a netip.Addr, m *inventory.VM, node *v1.Node) (*v1.Node, 
 	return nil, nil
 }
 
-func (c *claims) isOwner(node *v1.Node, m *inventory.VM) bool {
+func (c *claimFinder) isOwner(node *v1.Node, m *inventory.VM) bool {
 	if c.p.IsForeign(node) || nodeinfo.Contradiction(node) != nil {
 		return false
 	}
-	f, err := c.p.lookUp(c.states, node)
+	f, err := c.p.findVM(c.states, node)
 	if err != nil || f.vm.UUID != m.UUID {
 		return false
 	}

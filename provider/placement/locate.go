@@ -14,27 +14,28 @@ import (
 // kube-controller-manager's --node-monitor-grace-period is 50 s.
 const readyGrace = 2 * time.Minute
 
-// readyWithoutVM is the time after which a Node that is still ready must run in a VM that no vCenter shows: readyGrace,
-// and the longest time between two calls of remember.
-const readyWithoutVM = readyGrace + 2*time.Minute
+// unseenReadyLimit is the time after a VM was last seen at which a Node that is still ready must run in a VM that no
+// vCenter shows. It is readyGrace plus the longest interval between calls of remember.
+const unseenReadyLimit = readyGrace + 2*time.Minute
 
-type found struct {
+type foundVM struct {
 	id inventory.Identity
-	// vm is nil if it is uncertain. lost is the reason why its vCenter does not answer.
-	vm    *inventory.VM
-	state inventory.State
-	lost  error
+	// vm is nil if the search failed: absent, ambiguous or unknown. lost is the reason why its vCenter does not answer.
+	vm          *inventory.VM
+	state       inventory.State
+	unreachable error
 }
 
-type located struct {
-	found
+type locatedVM struct {
+	foundVM
 	sharing sharing
 }
 
-// locate also remembers the VM. If the error is not from the search, the VM is returned with the error.
-func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, err error) {
-	loc.found, err = p.lookUp(states, node)
-	p.remember(states, node, &loc.found)
+// locate finds a Node's VM, updates the memory, and finds the Nodes that share the VM. With a contradiction or a sharing
+// error, it still returns the VM.
+func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc locatedVM, err error) {
+	loc.foundVM, err = p.findVM(states, node)
+	p.remember(states, node, &loc.foundVM)
 	if err = nodeinfo.WithContradiction(node, err); err != nil {
 		return loc, err
 	}
@@ -42,8 +43,8 @@ func (p *Placer) locate(states []inventory.State, node *v1.Node) (loc located, e
 	return loc, err
 }
 
-// lookUp finds a Node's VM and remembers nothing.
-func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err error) {
+// findVM finds a Node's VM without changing its memory. It may request a check whether the VM still exists.
+func (p *Placer) findVM(states []inventory.State, node *v1.Node) (f foundVM, err error) {
 	f.id, err = p.identify(states, node)
 	if err != nil {
 		return f, err
@@ -54,23 +55,24 @@ func (p *Placer) lookUp(states []inventory.State, node *v1.Node) (f found, err e
 		return f, err
 	}
 	f.state = inventory.StateOf(states, f.vm.Ref.VCenter)
-	f.lost = f.state.CheckReachable()
+	f.unreachable = f.state.CheckReachable()
 	return f, nil
 }
 
-// remember records where an initialized Node's VM is, its home, if the vCenter answers.
-func (p *Placer) remember(states []inventory.State, node *v1.Node, f *found) {
+// remember updates the Node's memory after a search. It records the VM's location only for an initialized Node whose
+// vCenter is reachable.
+func (p *Placer) remember(states []inventory.State, node *v1.Node, f *foundVM) {
 	k := p.memories.Memory(node)
 	if !isReadyWithoutHome(states, node, f.id) {
 		k.readyWithoutHome = time.Time{}
 	} else if k.readyWithoutHome.IsZero() {
 		k.readyWithoutHome = time.Now()
 	}
-	mayRun := nodeinfo.IsReady(node) && time.Since(k.lastSeen.At) > readyWithoutVM
-	if f.vm == nil && (mayRun || inventory.IsUnreadable(states, f.id)) {
+	runsUnseen := nodeinfo.IsReady(node) && time.Since(k.lastSeen.At) > unseenReadyLimit
+	if f.vm == nil && (runsUnseen || inventory.IsUnreadable(states, f.id)) {
 		k.witnessed = time.Time{}
 	}
-	if f.vm == nil || f.lost != nil {
+	if f.vm == nil || f.unreachable != nil {
 		return
 	}
 	k.seen = true
@@ -102,13 +104,13 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	return id, err
 }
 
-// Observe returns a Node's VM, or nil if it is uncertain or shared. While the pointer stays the same, so does
-// the VM's place.
+// Observe returns a Node's VM and updates its memory. It returns nil if the search fails, the VM is shared, or the Node is
+// initialized and its vCenter is unreachable. While the pointer stays the same, so does the VM's placement.
 func (p *Placer) Observe(states []inventory.State, node *v1.Node) *inventory.VM {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	loc, err := p.locate(states, node)
-	isLost := loc.lost != nil && !nodeinfo.IsUninitialized(node)
+	isLost := loc.unreachable != nil && !nodeinfo.IsUninitialized(node)
 	if err != nil || isLost || loc.sharing.isShared() {
 		return nil
 	}

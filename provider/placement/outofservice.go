@@ -20,12 +20,12 @@ var ErrDetaching = errors.New("the VM is gone and its volumes are being detached
 // detachTimeout is how long a Node is kept for its volumes.
 const detachTimeout = time.Minute
 
-// TaintAction is what happens to the out-of-service taint of a Node. Another client's taint stays in any case.
+// TaintAction is the change of vzones' out-of-service taint on a Node. Another client's taint always stays.
 type TaintAction int
 
 // The actions.
 const (
-	// KeepTaint: facts are missing, but none contradicts the absence of the VM. A restart changes nothing.
+	// KeepTaint: the facts do not decide, for example after a restart of the daemon.
 	KeepTaint TaintAction = iota
 	AddTaint
 	RemoveTaint
@@ -33,8 +33,8 @@ const (
 
 // An Absence is the result of CheckAhead.
 type Absence struct {
-	// InSnapshots means that no snapshot has the VM.
-	InSnapshots bool
+	// IsAbsent means that no snapshot has the VM, and that every condition of a deletion holds that needs no direct search.
+	IsAbsent bool
 	// Err is the reason why the Node is kept, or nil.
 	Err   error
 	Taint TaintAction
@@ -42,7 +42,7 @@ type Absence struct {
 	Evidence string
 }
 
-func (c *Checker) taintsGone() bool {
+func (c *Checker) isTaintEnabled() bool {
 	return c.placer.Config().OutOfService == config.OutOfServiceGone
 }
 
@@ -50,7 +50,7 @@ func (c *Checker) taintsGone() bool {
 func (c *Checker) checkDetached(q *deletion) error {
 	since, isWitnessed := c.confirmer.goneSince(q)
 	taint, _ := nodeinfo.OutOfServiceTaint(q.node)
-	if !c.taintsGone() || taint == nil && !isWitnessed {
+	if !c.isTaintEnabled() || taint == nil && !isWitnessed {
 		return nil
 	}
 	if taint != nil && taint.TimeAdded != nil && taint.TimeAdded.Time.Before(since) {
@@ -63,14 +63,15 @@ func (c *Checker) checkDetached(q *deletion) error {
 	case taint == nil:
 		return fmt.Errorf("%w: the taint %s is being added", ErrDetaching, v1.TaintNodeOutOfService)
 	case len(q.node.Status.VolumesAttached) > 0:
-		return fmt.Errorf("%w: Kubernetes detaches them, or the Node is deleted at %s", ErrDetaching, until.UTC().Format("15:04:05 MST"))
+		return fmt.Errorf("%w: the Node is deleted once they are detached, at the latest at %s", ErrDetaching, until.UTC().Format("15:04:05 MST"))
 	}
 	return nil
 }
 
-// goneSince returns the time since which the absence of a VM is confirmed, and whether this daemon saw the VM end: its
-// home no longer exists, and was on a connected host until then. Otherwise the VM may run on a host that was removed from
-// its vCenter, or may be missing since a restore from a backup. The absence may be confirmed nevertheless.
+// goneSince returns the time at which a search first confirmed the absence, or now. isWitnessed reports whether this
+// daemon, while the kubelet is silent, watched without interruption how the VM's managed object disappeared from a
+// connected host. A VM that is absent but not witnessed may still run, on a host removed from its vCenter or after its
+// vCenter was restored from a backup.
 func (c *confirmer) goneSince(q *deletion) (since time.Time, isWitnessed bool) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -84,13 +85,13 @@ func (c *confirmer) goneSince(q *deletion) (since time.Time, isWitnessed bool) {
 	return since, isWatched && nodeinfo.IsSilent(q.node) && inventory.HomeIsGone(q.states, q.id)
 }
 
-// taint returns the action that the result of decide requires, and the reason.
-func (c *Checker) taint(q *deletion, absent bool, err error) (TaintAction, string) {
+// taintAction returns the action that the result of decide requires, and the reason.
+func (c *Checker) taintAction(q *deletion, absent bool, err error) (TaintAction, string) {
 	switch {
-	case !c.taintsGone():
-		return RemoveTaint, "nodes.outOfService is never"
+	case !c.isTaintEnabled():
+		return RemoveTaint, "the key nodes.outOfService is set to never"
 	case !nodeinfo.IsSilent(q.node):
-		return RemoveTaint, "the kubelet reports"
+		return RemoveTaint, "the kubelet reports its status again"
 	case absent && (err == nil || errors.Is(err, ErrDetaching)):
 		if _, isWitnessed := c.confirmer.goneSince(q); !isWitnessed {
 			return KeepTaint, ""
@@ -116,16 +117,16 @@ func (q *deletion) evidence() string {
 	if q.id.Recorded.VCenter != "" {
 		vcenter, id = q.id.Recorded.VCenter, q.id.Recorded.ID
 	}
-	was := topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}.Located("")
+	formerVM := topology.Ref{VCenter: vcenter, Type: "VirtualMachine", ID: id}.Located("")
 	searched := "vCenter"
 	if len(names) > 1 {
 		searched = "vCenters"
 	}
-	return fmt.Sprintf("no VM has %s: searched %s %s; %s, which was the VM, does not exist", q.id, searched, quote.Some(names, quote.Most), was)
+	return fmt.Sprintf("no VM has %s: searched %s %s; %s, which was the VM, does not exist", q.id, searched, quote.Some(names, quote.Most), formerVM)
 }
 
-// isPending reports whether an answer is only missing: no vCenter fails or is overdue, and one is not read yet, is being asked or
-// searched, or may lack VMs.
+// isPending reports whether err will resolve without an action: every vCenter answers in time, and at least one is still
+// being read, asked or searched, or its absent VMs are held.
 func isPending(states []inventory.State, err error) bool {
 	isRead := true
 	for _, s := range states {

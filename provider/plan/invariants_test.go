@@ -87,7 +87,7 @@ type situation struct {
 
 var (
 	someLevels = []string{"example.com/rack", "pool", "example.com/row"}
-	twinKeys   = append(StableAndBeta(topology.LabelRegion), StableAndBeta(topology.LabelZone)...)
+	twinKeys   = append(LabelKeys(topology.LabelRegion), LabelKeys(topology.LabelZone)...)
 	strangers  = []string{"kubernetes.io/hostname", "node-restriction.kubernetes.io/pci", "topology.csi.vmware.com/zone", "example.com/team"}
 )
 
@@ -174,7 +174,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 	for _, key := range written(n, after) {
 		base := key
 		for _, l := range []string{topology.LabelRegion, topology.LabelZone} {
-			if slices.Contains(StableAndBeta(l), key) {
+			if slices.Contains(LabelKeys(l), key) {
 				base = l
 			}
 		}
@@ -185,7 +185,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 			return "touches a label of others: " + key
 		case gone && (stays || !slices.Contains(ours, key)):
 			return "touches a label that is neither configured nor ours: " + key
-		case !stays && !IsLevel(base):
+		case !stays && IsRegionOrZone(base):
 			return "removes a region or zone: " + key
 		case !stays && !slices.Contains(ours, key):
 			return "removes a label of others: " + key
@@ -202,7 +202,7 @@ func (s situation) broken(t *testing.T, p *Plan) string {
 				return "changes a label under another policy: " + key
 			}
 		}
-		for _, twin := range StableAndBeta(base) {
+		for _, twin := range LabelKeys(base) {
 			if after.Labels[twin] != after.Labels[key] {
 				return "leaves twins apart: " + base
 			}
@@ -244,7 +244,7 @@ func (s situation) mistainted(after *v1.Node) string {
 	}
 	certain, uncertain := false, false
 	for _, l := range s.policy.Policy.Labels() {
-		for _, key := range StableAndBeta(l) {
+		for _, key := range LabelKeys(l) {
 			v, there := s.node.Labels[key]
 			switch {
 			case !there:
@@ -270,10 +270,10 @@ func (s situation) mixed(after *v1.Node, written []string) string {
 		return ""
 	}
 	for _, l := range s.policy.Policy.Labels() {
-		if IsLevel(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
+		if !IsRegionOrZone(l) || s.placed.Value(l) == "" && s.placed.WhyUndecided(l) == nil {
 			continue
 		}
-		for _, key := range StableAndBeta(l) {
+		for _, key := range LabelKeys(l) {
 			if v, there := after.Labels[key]; there && v != s.placed.Value(l) {
 				return "writes half of a pair, beside " + key
 			}

@@ -14,39 +14,40 @@ import (
 	"vzones/topology"
 )
 
-// LabelType is the label of a Node's instance type.
-const LabelType = v1.LabelInstanceTypeStable
+// LabelInstanceType is the label of a Node's instance type.
+const LabelInstanceType = v1.LabelInstanceTypeStable
 
-// StableAndBeta returns the keys for a label, the beta key first, since the framework copies its value to
-// the stable key.
-func StableAndBeta(label string) []string {
+// LabelKeys returns the keys that carry a label: first the beta key, if any, since the framework copies its value to the
+// stable key.
+func LabelKeys(label string) []string {
 	switch label {
 	case topology.LabelRegion:
 		return []string{v1.LabelFailureDomainBetaRegion, label}
 	case topology.LabelZone:
 		return []string{v1.LabelFailureDomainBetaZone, label}
-	case LabelType:
+	case LabelInstanceType:
 		return []string{v1.LabelInstanceType, label}
 	}
 	return []string{label}
 }
 
-// IsLevel reports whether a label is neither region nor zone.
-func IsLevel(label string) bool {
+// IsRegionOrZone reports whether a label has the key of a region or zone, stable or beta.
+func IsRegionOrZone(label string) bool {
 	switch label {
 	case topology.LabelRegion, topology.LabelZone, v1.LabelFailureDomainBetaRegion, v1.LabelFailureDomainBetaZone:
-		return false
+		return true
 	}
-	return true
+	return false
 }
 
 // kubelet is the field manager of kubelets.
 const kubelet = "kubelet"
 
-// KubeletFields returns managed fields with only the region and zone labels that the kubelet wrote.
+// KubeletFields returns replacement managed fields for a cached Node: the minimum by which isFromKubelet recognizes region
+// and zone labels.
 func KubeletFields(node *v1.Node) (fields []metav1.ManagedFieldsEntry) {
 	for _, label := range []string{topology.LabelRegion, topology.LabelZone} {
-		for _, key := range StableAndBeta(label) {
+		for _, key := range LabelKeys(label) {
 			if isFromKubelet(node, key) {
 				fields = append(fields, metav1.ManagedFieldsEntry{Manager: kubelet, FieldsV1: metav1.NewFieldsV1(`{"f:` + key + `":{}}`)})
 			}
@@ -62,10 +63,10 @@ func isFromKubelet(node *v1.Node, key string) bool {
 	})
 }
 
-// Lacking returns the first key that is missing on a Node or differs from its placement, or "".
-func Lacking(node *v1.Node, placed topology.Placement) string {
+// FirstUnwritten returns the first key that is missing on a Node or differs from its placement, or "".
+func FirstUnwritten(node *v1.Node, placed topology.Placement) string {
 	for _, d := range placed.Decisions {
-		for _, key := range StableAndBeta(d.Label) {
+		for _, key := range LabelKeys(d.Label) {
 			if value, exists := node.Labels[key]; !exists || value != d.Value {
 				return key
 			}
@@ -74,11 +75,11 @@ func Lacking(node *v1.Node, placed topology.Placement) string {
 	return ""
 }
 
-// ourTypes is the prefix of the instance types from vzones and the vSphere CPI. Other types are kept.
-const ourTypes = "vsphere-vm."
+// instanceTypePrefix is the prefix of the instance types from vzones and the vSphere CPI. Other types are kept.
+const instanceTypePrefix = "vsphere-vm."
 
-// planType never taints the Node.
-func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
+// planInstanceType adds the write of a missing or changed instance type. A difference never taints the Node.
+func (p *Policy) planInstanceType(out *Plan, node *v1.Node, decision *placement.Decision, previous []Timed, now time.Time) {
 	d, differs := compareType(node, decision)
 	switch {
 	case !differs:
@@ -100,26 +101,27 @@ func (p *Policy) planType(out *Plan, node *v1.Node, decision *placement.Decision
 	}
 }
 
-// compareType ignores an unknown type and a former name.
+// compareType returns the difference of the instance type, and whether there is one. There is none if the VM's type is
+// unknown, or a key has another component's type. FormerType is equal to the current type.
 func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
 	if decision.VM == nil || decision.InstanceType == "" {
 		return Difference{}, false
 	}
 	d := Difference{
-		Label: LabelType, Want: decision.InstanceType,
+		Label: LabelInstanceType, Want: decision.InstanceType,
 		Source: "the configuration of " + decision.VM.Ref.Located(decision.VM.InventoryPath),
 	}
 	present := 0
 	differs := false
 	hasFormer := false
-	keys := StableAndBeta(LabelType)
+	keys := LabelKeys(LabelInstanceType)
 	for _, key := range keys {
 		have, ok := node.Labels[key]
 		if !ok {
 			continue
 		}
 		present++
-		if !strings.HasPrefix(have, ourTypes) {
+		if !strings.HasPrefix(have, instanceTypePrefix) {
 			return Difference{}, false
 		}
 		switch {

@@ -124,14 +124,14 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 		// Region and zone settle together: half a pair would be a place in which the Node is not.
 		var pairSince time.Time
 		for _, d := range out.Drifts {
-			if !IsLevel(d.Label) && d.Since.After(pairSince) {
+			if IsRegionOrZone(d.Label) && d.Since.After(pairSince) {
 				pairSince = d.Since
 			}
 		}
 		var settled []Difference
 		for i := range out.Drifts {
 			d := &out.Drifts[i]
-			if !IsLevel(d.Label) {
+			if IsRegionOrZone(d.Label) {
 				d.Since = pairSince
 			}
 			if end := d.Since.Add(p.Settle); end.After(now) {
@@ -143,7 +143,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 		completesPair := p.completesPair(node, placed, out.Drifts, settled)
 		if p.Drift == config.DriftUpdate {
 			for _, d := range settled {
-				if d.Uncertain == nil && (IsLevel(d.Label) || completesPair && !isPairUncertain(placed)) {
+				if d.Uncertain == nil && (!IsRegionOrZone(d.Label) || completesPair && !isPairUncertain(placed)) {
 					out.update(d)
 				}
 			}
@@ -151,7 +151,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 		for _, d := range missing {
 			switch {
 			case !p.Backfill:
-			case IsLevel(d.Label) || completesPair:
+			case !IsRegionOrZone(d.Label) || completesPair:
 				out.write(ActionBackfill, d)
 			default:
 				out.Withheld = append(out.Withheld, d)
@@ -174,7 +174,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 	}
 	out.Annotate = strings.Join(out.Owned, ",") != node.Annotations[nodeinfo.KeyLabels]
 	out.Retaint = out.Taint != tainted
-	p.planType(out, node, decision, resized, now)
+	p.planInstanceType(out, node, decision, resized, now)
 	return out
 }
 
@@ -196,13 +196,13 @@ func (p *Plan) addLabels(node *v1.Node, labels map[string]string) {
 func (d Difference) IsCertain() bool { return d.Uncertain == nil }
 
 func isPairUncertain(placed topology.Placement) bool {
-	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return !IsLevel(d.Label) && d.Uncertainty() != nil })
+	return slices.ContainsFunc(placed.Decisions, func(d topology.Decision) bool { return IsRegionOrZone(d.Label) && d.Uncertainty() != nil })
 }
 
 // UncertainLabel returns the first label of a Node that may be wrong, and the reason.
 func UncertainLabel(node *v1.Node, placed topology.Placement) (string, error) {
 	hasLabel := func(label string) bool {
-		return slices.ContainsFunc(StableAndBeta(label), func(key string) bool { _, exists := node.Labels[key]; return exists })
+		return slices.ContainsFunc(LabelKeys(label), func(key string) bool { _, exists := node.Labels[key]; return exists })
 	}
 	for _, u := range placed.Undecided {
 		if hasLabel(u.Label) {
@@ -239,10 +239,10 @@ func (p *Plan) limitDue(end time.Time) {
 // completesPair reports whether the plan leaves the Node with the region and zone of its placement.
 func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts []Timed, settled []Difference) bool {
 	for _, u := range placed.Undecided {
-		if IsLevel(u.Label) {
+		if !IsRegionOrZone(u.Label) {
 			continue
 		}
-		for _, key := range StableAndBeta(u.Label) {
+		for _, key := range LabelKeys(u.Label) {
 			if _, exists := node.Labels[key]; exists {
 				return false
 			}
@@ -250,7 +250,7 @@ func (p *Policy) completesPair(node *v1.Node, placed topology.Placement, drifts 
 	}
 	return !slices.ContainsFunc(drifts, func(d Timed) bool {
 		written := p.Drift == config.DriftUpdate && !isPairUncertain(placed) && slices.ContainsFunc(settled, d.isSame)
-		return !IsLevel(d.Label) && d.Want != "" && !written
+		return IsRegionOrZone(d.Label) && d.Want != "" && !written
 	})
 }
 
@@ -270,7 +270,7 @@ func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []s
 		}
 		present := 0
 		differs := false
-		keys := StableAndBeta(label)
+		keys := LabelKeys(label)
 		for _, key := range keys {
 			v, ok := node.Labels[key]
 			if ok {
@@ -278,7 +278,7 @@ func (p *Policy) differences(node *v1.Node, placed topology.Placement, owned []s
 			}
 			if ok && v != d.Want && !differs {
 				d.Have = v
-				d.FromKubelet = !IsLevel(label) && isFromKubelet(node, key)
+				d.FromKubelet = IsRegionOrZone(label) && isFromKubelet(node, key)
 				differs = true
 			}
 		}
@@ -300,7 +300,7 @@ func (p *Plan) write(action Action, d Difference) {
 	if p.Set == nil {
 		p.Set = map[string]string{}
 	}
-	for _, key := range StableAndBeta(d.Label) {
+	for _, key := range LabelKeys(d.Label) {
 		p.Set[key] = d.Want
 	}
 	p.Changes = append(p.Changes, Change{action, d})

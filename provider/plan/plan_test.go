@@ -165,8 +165,8 @@ func TestMatrix(t *testing.T) {
 // TestInstanceType: a type from neither vzones nor the CPI is kept, and so is the former name of the
 // same type. A missing key gets the value of its twin.
 func TestInstanceType(t *testing.T) {
-	const beta, stable = v1.LabelInstanceType + "=", LabelType + "="
-	const is, former, other = ourTypes + "cpu-8.mem-32gb.os-rhel9", ourTypes + "cpu-8.mem-32gb.os-unknown", ourTypes + "cpu-4.mem-8gb.os-unknown"
+	const beta, stable = v1.LabelInstanceType + "=", LabelInstanceType + "="
+	const is, former, other = instanceTypePrefix + "cpu-8.mem-32gb.os-rhel9", instanceTypePrefix + "cpu-8.mem-32gb.os-unknown", instanceTypePrefix + "cpu-4.mem-8gb.os-unknown"
 	decision := &placement.Decision{VM: &inventory.VM{}, InstanceType: is, FormerType: former, PlaceErr: errors.New("unknown")}
 	for _, c := range []struct{ has, updated, noBackfill []string }{
 		{nil, []string{beta + is, stable + is}, nil},

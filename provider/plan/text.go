@@ -50,7 +50,7 @@ const KubeletAdvice = "remove the label from the kubelet's --node-labels, or eac
 // Reason returns the reason of the change's Event.
 func (ch Change) Reason() string {
 	switch {
-	case ch.Label == LabelType:
+	case ch.Label == LabelInstanceType:
 		return ReasonTypeUpdated
 	case ch.Action == ActionBackfill:
 		return ReasonBackfilled

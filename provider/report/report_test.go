@@ -137,9 +137,9 @@ func TestRepeatAfter(t *testing.T) {
 	seconds := map[time.Duration]int{}
 	for i := range 5000 {
 		name := fmt.Sprint("node-", i)
-		after := report.RepeatAfter(name)
-		if after < 50*time.Minute || after > 55*time.Minute || after != report.RepeatAfter(name) {
-			t.Errorf("RepeatAfter(%q) = %s, and then %s, want the same from 50 to 55 minutes", name, after, report.RepeatAfter(name))
+		after := report.RepeatInterval(name)
+		if after < 50*time.Minute || after > 55*time.Minute || after != report.RepeatInterval(name) {
+			t.Errorf("RepeatAfter(%q) = %s, and then %s, want the same from 50 to 55 minutes", name, after, report.RepeatInterval(name))
 		}
 		seconds[after.Truncate(time.Second)]++
 	}

@@ -26,15 +26,16 @@ const (
 	otherCauseInterval = 5 * time.Minute
 )
 
-// A Problem is a problem of a Node or a vCenter.
+// A Problem is reported in Events, or in a Node's condition.
 type Problem struct {
-	// Key identifies the problem. Cause distinguishes causes that may alternate.
+	// Key identifies the problem. An Event about a new Cause of the same Key is due after otherCauseInterval at the
+	// earliest.
 	Key, Cause string
 	// Detail is for the log. It is empty if it equals Text.
 	Reason, Text, Detail string
-	// Unknown means that something cannot be read.
+	// Unknown sets the condition's status to Unknown.
 	Unknown bool
-	// Silent means that the Node has no Event, only the condition.
+	// Silent suppresses the Event, not the condition.
 	Silent bool
 }
 
@@ -43,13 +44,13 @@ type Problem struct {
 type Tracker struct {
 	current Problem
 	since   time.Time
-	// last is the problem of the last Event, zero after the end of a problem.
+	// last is the last recorded problem, at lastAt.
 	last   Problem
 	lastAt time.Time
 }
 
-// Observe records a problem and returns when an Event is due. The caller then records the Event and calls
-// Recorded.
+// Observe records a problem and returns when an Event is due. The caller then emits the Event, unless the problem is
+// silent, and calls Recorded.
 func (t *Tracker) Observe(p Problem, delay, repeat time.Duration, now time.Time) time.Time {
 	if t.since.IsZero() || p.Key != t.current.Key {
 		t.since = now
@@ -87,25 +88,26 @@ func (t *Tracker) End() bool {
 	return !t.lastAt.IsZero()
 }
 
-// RepeatAfter returns the interval of Events about a lasting problem. It varies to spread the Events.
-func RepeatAfter(about string) time.Duration {
+// RepeatInterval returns the interval of Events about a lasting problem. It varies to spread the Events.
+func RepeatInterval(about string) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(about))
 	return repeatMin + time.Duration(h.Sum64()%uint64(repeatMax-repeatMin))
 }
 
 const (
-	// Source is the component of all Events that the daemon records.
+	// Source is the component of the daemon's Events, except about its Lease.
 	Source = "vzones"
-	// mostCorrelated exceeds the number of Nodes of a cluster.
-	mostCorrelated = 16384
+	// correlatorCacheSize exceeds the number of Nodes of a cluster.
+	correlatorCacheSize = 16384
 )
 
-// Record returns a recorder of Events in a namespace, or "" for cluster-scoped objects, and a function
-// that stops it. The recorder ignores the end of the context, so that the last Events are written.
-func Record(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
+// NewRecorder returns a recorder and a function that stops it. The Events are written in the namespace, which is "" for
+// cluster-scoped objects. The recorder ignores the end of the context, so that Events during the shutdown can still be
+// sent.
+func NewRecorder(ctx context.Context, client kubernetes.Interface, namespace string) (Recorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)),
-		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: mostCorrelated}))
+		record.WithCorrelatorOptions(record.CorrelatorOptions{LRUCacheSize: correlatorCacheSize}))
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events(namespace)})
 	return Recorder{broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: Source})}, broadcaster.Shutdown
 }

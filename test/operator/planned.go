@@ -127,7 +127,7 @@ func (p *planOutput) apply(nodes map[string]planState, addresses bool) {
 func (c *plannedChange) apply(s *planState) {
 	switch {
 	case c.Kind == "label" || c.Kind == "instanceType":
-		for _, key := range plan.StableAndBeta(c.Label) {
+		for _, key := range plan.LabelKeys(c.Label) {
 			if delete(s.labels, key); c.Result != "" {
 				s.labels[key] = c.Result
 			}

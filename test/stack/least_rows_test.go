@@ -113,7 +113,7 @@ var leastRows = map[string]leastRow{
 		narrower: "names of Events are generated",
 	},
 	"default events create": {
-		who:      "Events of Nodes, which are in this namespace",
+		who:      "Events of Nodes, recorded in this namespace",
 		fails:    []string{"Events of Nodes", "repeated Events of a Node"},
 		narrower: "RBAC cannot limit create to a name; the Role is in one namespace",
 	},
@@ -128,7 +128,7 @@ var leastRows = map[string]leastRow{
 		narrower: "Kubernetes' own Role for one ConfigMap",
 	},
 	"ClusterRoleBinding system:cloud-controller-manager:auth-delegator": {
-		who:      "the secure port, which asks the API server for the user of a token and for permission to get /metrics",
+		who:      "the secure port, which delegates authentication and authorization for /metrics to the API server",
 		fails:    []string{"/metrics with a token"},
 		narrower: "Kubernetes' own ClusterRole with the two reviews, which are not namespaced",
 	},

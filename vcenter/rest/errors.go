@@ -17,13 +17,14 @@ import (
 // A Class is the kind of an unsuccessful response.
 type Class int
 
-// Other errors are Unclassified.
+// Unclassified means that no class below applies, such as for a failed connection or a response that is not from the API.
 const (
 	Unclassified Class = iota
 	// Denied means that the account lacks a privilege. The tagging service also denies unknown objects.
 	Denied
 	NotFound
-	// NoSuchPath means that the path is below the second root only, or that vAPI is starting.
+	// NoSuchPath means that the vCenter lacks this path: it exists only below the other of /api and /rest, or vAPI is
+	// starting.
 	NoSuchPath
 	// Unauthenticated means an unknown session or a rejected login.
 	Unauthenticated
@@ -65,7 +66,7 @@ const (
 
 // A StatusError is a response with an unsuccessful HTTP status.
 type StatusError struct {
-	// Call is the method and path of the request.
+	// Call is the method, path and query of the request.
 	Call string
 	Code int
 	// Type is the vAPI error type, such as NOT_FOUND, or empty if the response is not from the API.
@@ -115,9 +116,9 @@ func newStatusError(res *http.Response) *StatusError {
 		ID string `json:"id"`
 	}
 	var body struct {
-		API      string   `json:"error_type"`
+		ErrorType      string   `json:"error_type"`
 		Messages messages `json:"messages"`
-		REST     string   `json:"type"` // com.vmware.vapi.std.errors.not_found
+		LegacyType     string   `json:"type"` // com.vmware.vapi.std.errors.not_found
 		Value    struct {
 			Messages messages `json:"messages"`
 		} `json:"value"`
@@ -125,7 +126,7 @@ func newStatusError(res *http.Response) *StatusError {
 	if err != nil || json.Unmarshal(content, &body) != nil {
 		return e
 	}
-	e.Type = strings.ToUpper(cmp.Or(body.API, body.REST[strings.LastIndex(body.REST, ".")+1:]))
+	e.Type = strings.ToUpper(cmp.Or(body.ErrorType, body.LegacyType[strings.LastIndex(body.LegacyType, ".")+1:]))
 	if bytes.Contains(content, []byte("std.errors.unauthenticated")) {
 		e.Type = typeUnauthenticated
 	}

@@ -2,14 +2,16 @@ package session
 
 import "bytes"
 
-// A meter counts what takes memory in a decoded answer, and never less than the decoder finds.
+// A meter measures the size of a response's decoded form. It may overestimate, but never underestimates by more than one
+// value.
 type meter interface {
 	add(p []byte)
-	// size returns the number of XML elements and attributes or JSON values, and the deepest nesting.
+	// size returns the number of XML elements and attributes or JSON values, and the deepest nesting, which is 0 for JSON.
 	size() (parts, depth int)
 }
 
-// A jsonMeter counts commas and opening brackets, one of which precedes each value. The decoder is not recursive.
+// A jsonMeter counts commas, [ and {: each value except the outermost follows one of these, possibly after its key. It
+// ignores the depth, because encoding/json limits it to 10,000.
 type jsonMeter struct{ parts int }
 
 func (m *jsonMeter) add(p []byte) {
@@ -37,10 +39,12 @@ const (
 
 // An xmlMeter is no parser. It relies on the decoder to reject malformed documents.
 type xmlMeter struct {
-	state            xmlState
+	state xmlState
+	// beforeLast and last are the last two bytes of the current markup, 0 at its start.
 	beforeLast, last byte
-	parts            int
-	depth, deepest   int
+
+	parts          int
+	depth, deepest int
 }
 
 func (m *xmlMeter) size() (parts, depth int) { return m.parts, m.deepest }
@@ -57,7 +61,8 @@ func (m *xmlMeter) add(p []byte) {
 			p = p[i+1:]
 			continue
 		case inDirective:
-			// No vCenter sends a document type. Everything after it is counted, as an upper bound.
+			// No vCenter sends a DOCTYPE. From it to the end, every < is counted as an element one level deeper, and every
+			// = as an attribute: an upper bound.
 			starts := bytes.Count(p, []byte{'<'})
 			m.parts += starts + bytes.Count(p, []byte{'='})
 			m.descend(starts)
@@ -71,7 +76,7 @@ func (m *xmlMeter) add(p []byte) {
 func (m *xmlMeter) step(c byte) {
 	switch m.state {
 	case afterAngle:
-		m.open(c)
+		m.startMarkup(c)
 		return
 	case inTag:
 		switch c {
@@ -132,7 +137,7 @@ func (m *xmlMeter) step(c byte) {
 	m.last = c
 }
 
-func (m *xmlMeter) open(c byte) {
+func (m *xmlMeter) startMarkup(c byte) {
 	switch c {
 	case '/':
 		m.depth--

@@ -110,7 +110,7 @@ func (r *REST) logIn(ctx context.Context) error {
 		}
 		r.login = r.start(ctx, attempt)
 	}
-	maxWait := r.endpoint.throttle.waitTime(r.endpoint.timeout, r.endpoint.loginTimeout)
+	maxWait := r.endpoint.throttle.answerTimeout(r.endpoint.timeout, r.endpoint.loginTimeout)
 	limit := time.NewTimer(maxWait)
 	defer limit.Stop()
 	select {

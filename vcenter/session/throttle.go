@@ -17,8 +17,8 @@ const maxFailureRecords = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
-	// At most Failures logins may be pending or have failed within Window, with any credentials at any API. By
-	// default vCenter locks an account after five failures in 180 s.
+	// Failures limits the logins that are pending or failed within Window, for each vCenter and for each account at an
+	// address, with any credentials at any API. By default vCenter locks an account after five failures in 180 s.
 	Window   time.Duration
 	Failures int
 	// The delays after a rejection, after an unanswered login, and before a useless session is replaced.
@@ -61,7 +61,7 @@ type login struct {
 // (decision 0023). It is safe for concurrent use. Credentials at one API are in one of these states:
 //
 //	state       meaning                              next        event
-//	accepted    nothing is recorded, they may be     rejected    the API rejects them
+//	accepted    no delay: they may be rejected the API rejects them
 //	            sent at once                         unanswered  it does not answer, or breaks the
 //	                                                             connection for the second time
 //	rejected    delayed by 5 to 30 minutes, twice    unanswered  as above
@@ -90,8 +90,8 @@ type failure struct {
 	// rejected and unanswered count the logins that cause a delay. allUnanswered also counts a first
 	// broken connection, which causes none.
 	rejected, unanswered, allUnanswered int
-	wasUnanswered                       bool
-	wasRejected                         bool
+	lastWasUnanswered                   bool
+	isRejectionReported                 bool
 	err                                 error
 	nextAttempt                         time.Time
 	delays                              delays
@@ -102,8 +102,9 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 	return &LoginThrottle{limits: limits.withDefaults(), accounts: cmp.Or(accounts, NewAccounts(limits))}
 }
 
-// Offer sets the configured credentials, and returns nil if they may be sent to the SOAP API now. inUse are the
-// credentials of the open session, or empty. Offer forgets rejections that may be outdated, but no unanswered logins:
+// Offer sets the configured credentials. It returns nil if they are those of the open session or may be sent to the SOAP
+// API now, and otherwise the reason for the delay. inUse are the credentials of the open session, or empty. Offer deletes
+// failures that may be outdated, unless the last login with them was unanswered:
 //   - Changed credentials: their rejections, or while a session is open, only their rejection by the REST API.
 //   - A new revision of the same credentials: all their rejections.
 //   - The credentials of the open session: all rejections of other credentials.
@@ -115,11 +116,11 @@ func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Tim
 	isRewritten := creds.Equal(previous) && creds.Revision != previous.Revision
 	switch {
 	case creds.Equal(inUse) && !inUse.IsEmpty():
-		t.forget(func(f *failure) bool { return (isRewritten || !f.creds.Equal(creds)) && f.forgetRejection() })
+		t.forget(func(f *failure) bool { return (isRewritten || !f.creds.Equal(creds)) && f.clearRejected() })
 		return nil
 	case isRewritten, !creds.Equal(previous):
 		t.forget(func(f *failure) bool {
-			return f.creds.Equal(creds) && (isRewritten || inUse.IsEmpty() || f.api == loginREST) && f.forgetRejection()
+			return f.creds.Equal(creds) && (isRewritten || inUse.IsEmpty() || f.api == loginREST) && f.clearRejected()
 		})
 	}
 	return t.check(loginSOAP, creds, now)
@@ -158,7 +159,7 @@ func (t *LoginThrottle) beginQueued(ctx context.Context, l login, timeout time.D
 	}
 }
 
-func (t *LoginThrottle) waitTime(call, login time.Duration) time.Duration {
+func (t *LoginThrottle) answerTimeout(call, login time.Duration) time.Duration {
 	if t.limits.Queue {
 		return max(call, login)
 	}
@@ -184,12 +185,12 @@ func (t *LoginThrottle) end(l login, err error, now time.Time) error {
 	case errors.Is(err, ErrRejected):
 		f := t.findOrAddFailure(l)
 		f.rejected++
-		f.wasUnanswered = false
-		f.wasRejected = true
+		f.lastWasUnanswered = false
+		f.isRejectionReported = true
 		f.postpone(err, now, f.rejected, delays{t.limits.RejectedMin, t.limits.RejectedMax})
 	case errors.As(err, &unanswered):
 		f := t.findOrAddFailure(l)
-		f.wasUnanswered = true
+		f.lastWasUnanswered = true
 		if f.allUnanswered++; !unanswered.wasSlow && f.allUnanswered == 1 {
 			return err
 		}
@@ -209,16 +210,17 @@ func (t *LoginThrottle) recordSuccess(l login) {
 		if f.api == loginREST && !f.creds.Equal(l.creds) {
 			// Keep the failure, so that these replaced credentials are not sent again, but no longer report them as
 			// rejected.
-			f.wasRejected = false
+			f.isRejectionReported = false
 		}
 		return f.api == loginSOAP // the REST API may still reject these
 	})
 }
 
-// forgetRejection reports whether the failure is empty afterwards.
-func (f *failure) forgetRejection() bool {
-	f.wasRejected = false
-	return !f.wasUnanswered
+// clearRejected no longer reports the failure as a rejection. It returns true if the failure may be deleted, because the
+// last login was not unanswered.
+func (f *failure) clearRejected() bool {
+	f.isRejectionReported = false
+	return !f.lastWasUnanswered
 }
 
 // Reset forgets all failures, because a new address may lead to another vCenter.
@@ -232,12 +234,12 @@ func (t *LoginThrottle) forget(isForgotten func(*failure) bool) {
 	t.failures = slices.DeleteFunc(t.failures, isForgotten)
 }
 
-// Rejected reports whether an API has rejected credentials and accepted none since. The REST API is ignored unless
-// withREST is set.
+// Rejected reports whether a rejection is recorded that neither a login nor Offer has cleared. The REST API is ignored
+// unless withREST is set. The REST API is ignored unless withREST is set.
 func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.wasRejected && (withREST || f.api != loginREST) })
+	return slices.ContainsFunc(t.failures, func(f *failure) bool { return f.isRejectionReported && (withREST || f.api != loginREST) })
 }
 
 func (t *LoginThrottle) findFailure(api loginAPI, creds credentials.Credentials) *failure {
@@ -265,7 +267,7 @@ func (f *failure) postpone(err error, now time.Time, n int, bounds delays) {
 }
 
 func (f *failure) asError(isFromAttempt bool) *postponedError {
-	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.wasUnanswered, isFromAttempt: isFromAttempt}
+	return &postponedError{err: f.err, nextAttempt: f.nextAttempt, delays: f.delays, wasUnanswered: f.lastWasUnanswered, isFromAttempt: isFromAttempt}
 }
 
 // delayAfter adds jitter, which keeps many clusters from logging in at the same time.

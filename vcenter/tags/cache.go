@@ -15,21 +15,22 @@ import (
 	"vzones/vcenter/rest"
 )
 
-// unreadablePause is the number of refresh intervals between attempts to read an unreadable tag or category.
-const unreadablePause = 4
+// unreadableRefreshes is the number of refresh intervals between attempts to read an unreadable tag or category.
+const unreadableRefreshes = 4
 
-// A cache is not safe for concurrent use.
+// A cache keeps the attached tags and the names of tags and categories of one vCenter between reads. It is not safe for
+// concurrent use.
 type cache struct {
 	refresh  time.Duration
 	parallel int
 
-	objects    objects
-	tags       names
-	categories names
-	listedAt   time.Time
+	objects            objects
+	tags               names
+	categories         names
+	categoriesListedAt time.Time
 
-	// attached are the tag IDs at the last read. withheld are the tag IDs that disappeared because the account
-	// lost access.
+	// attached lists the tag IDs of each object when it was last listed. withheld are the tag IDs that disappeared because
+	// the account lost access.
 	attached       map[Ref][]string
 	withheld       map[Ref]map[string]bool
 	usedCategories map[string]bool
@@ -55,10 +56,11 @@ func (c *cache) forgetUnreadable() {
 			}
 		}
 	}
-	c.listedAt = time.Time{}
+	c.categoriesListedAt = time.Time{}
 }
 
-// read keeps the cached data on an error.
+// read reads the tags of q.Objects. On an error, attached, withheld and usedCategories stay unchanged, but names and the
+// state of unreadable objects may change.
 func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, error) {
 	now := time.Now()
 	c.tags.forget(c.neededTags(), now, NameLifetime) // Names expire even if this read fails.
@@ -107,7 +109,7 @@ func (c *cache) read(ctx context.Context, s Service, q Query) (Attachments, erro
 	return a, nil
 }
 
-// gone returns the tags that disappeared since the last read: detached, deleted or unreadable.
+// gone returns the previously attached or withheld tags that the listing lacks: detached, deleted or unreadable.
 func (c *cache) gone(l *listing) (map[Ref]map[string]bool, error) {
 	gone := make(map[Ref]map[string]bool)
 	n := 0
@@ -247,11 +249,11 @@ func (c *cache) absent(ctx context.Context, s Service, wanted []string, used map
 	if err := c.categories.verify(ctx, s, unused, c.parallel, now); err != nil {
 		return nil, nil, fmt.Errorf("reading tag categories that are no longer in use: %w", err)
 	}
-	if now.Sub(c.listedAt) < NameLifetime || !slices.ContainsFunc(wanted, func(category string) bool { return !c.hasName(category, used) }) {
+	if now.Sub(c.categoriesListedAt) < NameLifetime || !slices.ContainsFunc(wanted, func(category string) bool { return !c.hasCategoryNamed(category, used) }) {
 		return c.unknownCategories(wanted), nil, nil
 	}
 	err = c.listCategories(ctx, s, used, now)
-	if err != nil && now.Sub(c.listedAt) < maxNameLifetime && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
+	if err != nil && now.Sub(c.categoriesListedAt) < maxNameLifetime && rest.ClassOf(err) != rest.Unauthenticated && ctx.Err() == nil {
 		return c.unknownCategories(wanted), err, nil
 	}
 	return c.unknownCategories(wanted), nil, err
@@ -275,11 +277,11 @@ func (c *cache) listCategories(ctx context.Context, s Service, used map[string]b
 			delete(c.categories.byID, id)
 		}
 	}
-	c.listedAt = now
+	c.categoriesListedAt = now
 	return nil
 }
 
-func (c *cache) hasName(category string, ids map[string]bool) bool {
+func (c *cache) hasCategoryNamed(category string, ids map[string]bool) bool {
 	for id := range ids {
 		if known := c.categories.byID[id]; known.readErr == nil && known.Name == category {
 			return true

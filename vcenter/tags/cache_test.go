@@ -335,7 +335,7 @@ func TestTagsThatGo(t *testing.T) {
 					}
 				}
 				f.broken["a"], f.tags["a"], f.attached[refs[0]] = nil, Tag{"zone-a", "z"}, []string{"a"}
-				time.Sleep(unreadablePause * refresh)
+				time.Sleep(unreadableRefreshes * refresh)
 				if got := zoneOf(reading(t, r, f, refs), refs[0]); got != "zone=zone-a" {
 					t.Errorf("back: %q", got)
 				}

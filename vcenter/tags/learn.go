@@ -31,7 +31,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	read(&c.tags, attached, forever, "tags")
 	used := c.categoriesInUse(l)
 	read(&c.categories, c.relevant(used, q), q.MaxNameAge, "tag categories")
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasCategoryNamed(name, used) }) {
 		// Another category in use may have been renamed to the requested name.
 		read(&c.categories, used, q.MaxNameAge, "tag categories")
 	}
@@ -43,7 +43,7 @@ func (c *cache) learn(ctx context.Context, s Service, l *listing, gone map[Ref]m
 	now := time.Now()
 	for ref, tags := range gone {
 		for id := range tags {
-			if !c.withheld[ref][id] || c.tags.stale(id, now, unreadablePause*c.refresh, NameLifetime) {
+			if !c.withheld[ref][id] || c.tags.stale(id, now, unreadableRefreshes*c.refresh, NameLifetime) {
 				toVerify[id] = true
 			}
 		}
@@ -81,7 +81,7 @@ func (c *cache) stale(n *names, ids map[string]bool, age time.Duration) map[stri
 	now := time.Now()
 	stale := make(map[string]bool)
 	for id := range ids {
-		if n.stale(id, now, unreadablePause*c.refresh, age) {
+		if n.stale(id, now, unreadableRefreshes*c.refresh, age) {
 			stale[id] = true
 		}
 	}
@@ -99,7 +99,7 @@ func (c *cache) oldestNameRead(l *listing, used map[string]bool, q *Query) time.
 		}
 	}
 	matching := c.relevant(used, q)
-	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasName(name, used) }) {
+	if slices.ContainsFunc(q.Categories, func(name string) bool { return !c.hasCategoryNamed(name, used) }) {
 		matching = used
 	}
 	update(&c.categories, matching)

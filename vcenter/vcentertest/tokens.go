@@ -11,8 +11,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
 
-	"vzones/config"
 	"vzones/cmd/vzones/recording"
+	"vzones/config"
 )
 
 const (

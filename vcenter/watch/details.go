@@ -77,7 +77,7 @@ func (d *detailList) outside(uuids map[inventory.UUID]bool, annotated map[string
 		}
 	}
 	for id, l := range d.listed {
-		if !d.model.Has(id) && !l.annotatedOnly && uuids[d.model.UUID(id)] {
+		if !d.model.Has(id) && !l.annotatedOnly && uuids[d.model.DetailsUUID(id)] {
 			departed = append(departed, id)
 		}
 	}

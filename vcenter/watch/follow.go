@@ -147,7 +147,7 @@ func (w *Watch) receive(ctx context.Context, page *types.UpdateSet) (changed boo
 	w.unpublished = true
 	if w.progress.phase == loading && !w.partial {
 		w.progress.startSyncing()
-		w.model.Complete()
+		w.model.EndInitialRead()
 	}
 	return true, nil
 }
@@ -266,7 +266,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 		w.interest = w.inbox.interest.Load()
 	}
 	i := w.interest
-	annotated := i.annotatedIn(w.opts.VCenter, w.model.Instance())
+	annotated := i.annotatedIn(w.opts.VCenter, w.model.VCenterUUID())
 	changed, err := w.names.update(ctx, i.names, w.model)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	byName := w.names.vms
 	w.unpublished = changed || w.unpublished
 	w.unpublished = w.model.ApplySummaries() || w.unpublished
-	w.unpublished = w.model.SetAnnotated(annotated) || w.unpublished
+	w.unpublished = w.model.SetNamedByNodes(annotated) || w.unpublished
 	w.details.expireRejections()
 	departed, annotatedOnly := w.outsideVMs(i.uuids, annotated)
 	ids := w.model.Wanted(i.uuids, slices.Concat(departed, vmIDsByName(i, byName)))
@@ -284,7 +284,7 @@ func (w *Watch) reconcile(ctx context.Context) error {
 	}
 	w.unpublished = w.unpublished || changed
 	shown := slices.Concat(ids, annotatedOnly)
-	above := w.model.WithAncestors(w.model.Eligible(shown), w.inbox.required.Load().Paths)
+	above := w.model.WithAncestors(w.model.WithoutUnidentified(shown), w.inbox.required.Load().Paths)
 	changed, err = w.clusters.read(ctx, above)
 	if err != nil {
 		return err
@@ -358,5 +358,5 @@ func (w *Watch) logRead(ctx context.Context, first *inventory.Snapshot) {
 	}
 	took := time.Since(w.progress.startedAt).Round(time.Millisecond)
 	w.progress.startedAt = time.Time{}
-	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.VMs), "objects", w.model.ObjectsWithKnownTags(), "duration", took)
+	klog.FromContext(ctx).Info("Read the vCenter", "vms", w.model.Len(), "followed", len(first.VMs), "objects", w.model.TaggedObjectCount(), "duration", took)
 }

@@ -32,7 +32,7 @@ func newPodRecorder(ctx context.Context, client kubernetes.Interface) (*podRecor
 	if name == "" || namespace == "" {
 		return &podRecorder{}, func() {}
 	}
-	recorder, end := report.Record(ctx, client, namespace)
+	recorder, end := report.NewRecorder(ctx, client, namespace)
 	pod := &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(os.Getenv("POD_UID"))}
 	return &podRecorder{pod: pod, recorder: recorder}, end
 }
@@ -137,7 +137,7 @@ func (e *vcenterEvents) observe(vcenters []vcenter.Health, now time.Time) {
 }
 
 func (e *vcenterEvents) observeProblem(key problemKey, tracker *report.Tracker, problem report.Problem, now time.Time) {
-	repeat := report.RepeatAfter(key.vcenter + " " + key.reason)
+	repeat := report.RepeatInterval(key.vcenter + " " + key.reason)
 	if due := tracker.Observe(problem, problemDelay, repeat, now); due.After(now) {
 		return
 	}

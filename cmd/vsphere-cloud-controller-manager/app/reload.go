@@ -60,7 +60,7 @@ func (r *reloader) reload(ctx context.Context) {
 func (r *reloader) reject(ctx context.Context, err error) {
 	problem := report.Problem{Key: err.Error()}
 	now := time.Now()
-	if r.rejection.Observe(problem, 0, report.RepeatAfter(reasonConfigRejected), now).After(now) {
+	if r.rejection.Observe(problem, 0, report.RepeatInterval(reasonConfigRejected), now).After(now) {
 		return
 	}
 	if last, _ := r.rejection.LastRecorded(); last.Key != problem.Key {

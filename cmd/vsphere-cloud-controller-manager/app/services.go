@@ -36,7 +36,7 @@ type services struct {
 	secretChanged signal.Signal
 }
 
-func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Options) *services {
+func (a *App) newServices(client, nodesClient kubernetes.Interface, o provider.Options) *services {
 	s := &services{source: &a.source, cfg: a.cfg, client: client, files: newFileWatcher(), secretChanged: signal.New()}
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
@@ -53,11 +53,11 @@ func (a *App) newServices(client, forNodes kubernetes.Interface, o provider.Opti
 		Observer:     metrics.NewObserver(a.Metrics),
 	})
 	s.provider = provider.New(s.fleet, a.cfg, o)
-	s.nodes = nodes.New(s.fleet, s.provider.Store(), s.provider.Checker(), forNodes)
+	s.nodes = nodes.New(s.fleet, s.provider.Store(), s.provider.Checker(), nodesClient)
 	return s
 }
 
-// apply updates the provider first, before the fleet reports the effects.
+// apply updates the provider before the fleet, so that it applies the new rules to whatever the fleet reports.
 func (s *services) apply(cfg *config.Config) {
 	s.watch(cfg)
 	s.provider.Apply(cfg)
@@ -65,12 +65,12 @@ func (s *services) apply(cfg *config.Config) {
 }
 
 func (s *services) watch(cfg *config.Config) {
-	paths, refs := s.sources(cfg)
+	paths, refs := s.watchTargets(cfg)
 	s.files.apply(paths)
 	s.secrets.Apply(refs)
 }
 
-func (s *services) sources(cfg *config.Config) (paths []string, refs []config.SecretRef) {
+func (s *services) watchTargets(cfg *config.Config) (paths []string, refs []config.SecretRef) {
 	paths = slices.Clone(cfg.Files)
 	if s.source.InSecret() {
 		refs = append(refs, s.source.Secret)
@@ -88,16 +88,16 @@ func (s *services) sources(cfg *config.Config) (paths []string, refs []config.Se
 	return paths, refs
 }
 
-func (s *services) watchFiles(current *config.Config, files []string) {
-	paths, _ := s.sources(current)
+// watchAlso watches files in addition to those of the current configuration.
+func (s *services) watchAlso(current *config.Config, files []string) {
+	paths, _ := s.watchTargets(current)
 	s.files.apply(append(paths, files...))
 }
 
-// start starts the goroutines beside the framework. A standby reloads its configuration, but reads no
-// vCenter.
+// start starts the goroutines that the framework does not run. A standby reloads its configuration, but reads no vCenter.
 func (a *App) start(ctx context.Context, s *services) {
 	a.group.Go(func() error { return s.nodes.Run(ctx) })
-	a.group.Go(func() error { return s.reloadChanges(ctx) })
+	a.group.Go(func() error { return s.runBackground(ctx) })
 	a.group.Go(func() error {
 		if !election.Await(ctx, s.provider.Started()) {
 			return nil
@@ -106,14 +106,15 @@ func (a *App) start(ctx context.Context, s *services) {
 	})
 }
 
-func (s *services) reloadChanges(ctx context.Context) error {
-	pod, end := newPodRecorder(ctx, s.client)
-	defer end()
+// runBackground runs until the context is done: Secrets, files, reloads and Events about vCenters.
+func (s *services) runBackground(ctx context.Context) error {
+	recorder, stop := newPodRecorder(ctx, s.client)
+	defer stop()
 	r := &reloader{
-		read: s.read, apply: s.apply, watchFiles: s.watchFiles, record: pod.record, counts: s.reloads,
+		read: s.read, apply: s.apply, watchFiles: s.watchAlso, record: recorder.record, counts: s.reloads,
 		current: s.cfg,
 	}
-	events := &vcenterEvents{health: s.fleet.Health, record: pod.record}
+	events := &vcenterEvents{health: s.fleet.Health, record: recorder.record}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.secrets.Run(ctx) })
 	g.Go(func() error { return s.files.run(ctx) })

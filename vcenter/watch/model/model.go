@@ -17,17 +17,19 @@ import (
 // A Model is the reported state of a vCenter. It is not safe for concurrent use.
 type Model struct {
 	vcenter string
-	// instance is the vCenter's UUID, within which managed object IDs are unique.
-	instance string
+	// vcenterUUID is the vCenter's UUID, within which managed object IDs are unique.
+	vcenterUUID string
 	// Tree contains the VMs watched in detail and their ancestors.
-	Tree  *Tree
+	Tree *Tree
+	// index contains every VM in the configured datacenters, by managed object ID.
 	index map[string]entry
+
 	// withoutUUID contains the indexed VMs whose UUID was never known.
 	withoutUUID map[string]inventory.FirstSeen
-	// annotated contains the VMs in withoutUUID that annotations name.
-	annotated map[string]inventory.Entry
-	tags      tags.Attachments
-	complete  bool
+	// namedByNodes contains the VMs in withoutUUID that annotations of Nodes name.
+	namedByNodes map[string]inventory.Entry
+	tags         tags.Attachments
+	complete     bool
 	// previousModel is nil once the model is complete.
 	previousModel *Model
 
@@ -47,18 +49,18 @@ type Model struct {
 // whose configuration cannot be read now.
 func New(vcenter string, about types.ServiceContent, previous *Model) *Model {
 	instance := about.About.InstanceUuid
-	if previous != nil && previous.instance != instance {
+	if previous != nil && previous.vcenterUUID != instance {
 		previous = nil
 	}
 	return &Model{
-		vcenter: vcenter, instance: instance, Tree: NewTree(about.RootFolder),
+		vcenter: vcenter, vcenterUUID: instance, Tree: NewTree(about.RootFolder),
 		index: map[string]entry{}, withoutUUID: map[string]inventory.FirstSeen{},
-		annotated: map[string]inventory.Entry{}, previousModel: previous, lostAt: map[inventory.UUID]time.Time{},
+		namedByNodes: map[string]inventory.Entry{}, previousModel: previous, lostAt: map[inventory.UUID]time.Time{},
 	}
 }
 
-// Complete ends the initial read of the index.
-func (m *Model) Complete() { m.complete, m.previousModel = true, nil }
+// EndInitialRead ends the initial read of the index.
+func (m *Model) EndInitialRead() { m.complete, m.previousModel = true, nil }
 
 // ApplyIndex applies a filter's change to the index.
 func (m *Model) ApplyIndex(filter string, u *types.ObjectUpdate) {
@@ -109,12 +111,12 @@ func (m *Model) touch(id string, u inventory.UUID) {
 
 func (m *Model) recentLimit() int { return recentBase + len(m.byUUID)/8 }
 
-func (m *Model) setWithoutUUID(id string, isWithout bool) {
-	_, wasUnknown := m.withoutUUID[id]
-	if isWithout == wasUnknown {
+func (m *Model) setWithoutUUID(id string, isUUIDMissing bool) {
+	_, wasUUIDMissing := m.withoutUUID[id]
+	if isUUIDMissing == wasUUIDMissing {
 		return
 	}
-	if isWithout {
+	if isUUIDMissing {
 		m.withoutUUID[id] = m.firstSeen(id)
 	} else {
 		delete(m.withoutUUID, id)
@@ -148,20 +150,20 @@ func (m *Model) ApplySummaries() (found bool) {
 	return found
 }
 
-// SetAnnotated sets the managed object IDs that annotations name, and reports whether anything has
-// changed for VMs without a UUID.
-func (m *Model) SetAnnotated(ids map[string]bool) bool {
-	previous := m.annotated
-	m.annotated = map[string]inventory.Entry{}
+// SetNamedByNodes sets the managed object IDs that annotations of Nodes name, and reports whether anything has changed for VMs
+// without a UUID.
+func (m *Model) SetNamedByNodes(ids map[string]bool) bool {
+	previous := m.namedByNodes
+	m.namedByNodes = map[string]inventory.Entry{}
 	for id := range m.withoutUUID {
 		if ids[id] {
-			m.annotated[id] = m.Entry(id)
+			m.namedByNodes[id] = m.Entry(id)
 		}
 	}
-	return !maps.Equal(previous, m.annotated)
+	return !maps.Equal(previous, m.namedByNodes)
 }
 
-// SetTags reports whether the tags have changed.
+// SetTags replaces the tags, and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments) bool {
 	if attached.Equal(m.tags) {
 		// Keep the value that snapshots share: Equal compares errors only by their text.
@@ -176,11 +178,11 @@ func (m *Model) TagsSettled(refs []types.ManagedObjectReference) bool {
 	return m.tags.Err != nil || m.tags.Covers(refs)
 }
 
-// ObjectsWithKnownTags returns the number of objects whose tags are known.
-func (m *Model) ObjectsWithKnownTags() int { return m.tags.Len() }
+// TaggedObjectCount returns the number of objects whose tags are known.
+func (m *Model) TaggedObjectCount() int { return m.tags.Len() }
 
-// Instance returns the vCenter's UUID.
-func (m *Model) Instance() string { return m.instance }
+// VCenterUUID returns the vCenter's UUID.
+func (m *Model) VCenterUUID() string { return m.vcenterUUID }
 
 // Err returns the bound that the vCenter exceeds, if any.
 func (m *Model) Err() error {
@@ -207,7 +209,7 @@ func (m *Model) Entry(id string) inventory.Entry { return m.index[id].public(id)
 
 const recentBase = 1000
 
-// Entries returns the VMs with a UUID, sorted by ID.
+// Entries returns the VMs whose UUID is u, sorted by ID.
 func (m *Model) Entries(u inventory.UUID) []inventory.Entry {
 	m.refreshByUUID()
 	if changed, ok := m.recent[u]; ok {
@@ -265,8 +267,8 @@ func (m *Model) sharedWithoutUUID() map[string]inventory.FirstSeen {
 	return m.withoutUUIDCopy
 }
 
-// SummaryUUID is read only for VMs watched in detail, which include VMs without a UUID. Reading it
-// for all VMs would cost about 10% more and rarely help.
+// SummaryUUID is not read for every VM, but only for VMs watched in detail. These include some VMs without a UUID, see
+// Wanted. Reading it for all VMs would cost about 10% more and rarely help.
 const SummaryUUID = "summary.config.uuid"
 
 // IndexProperties are read for every VM. They do not change during normal use of a VM, so VMs of
@@ -311,19 +313,19 @@ func (e entry) public(id string) inventory.Entry {
 }
 
 const (
-	// withoutUUIDMax limits the VMs without a UUID whose details are read. The details provide the
-	// paths in messages.
+	// withoutUUIDMax is the maximum number of VMs without a UUID whose details are read, other than VMs that Node
+	// annotations name. The details provide the paths in messages, and SummaryUUID.
 	withoutUUIDMax = 10
 	// withoutUUIDGrace is the age before which a new VM's details are not read. Most are clones, which
 	// get a UUID within seconds.
 	withoutUUIDGrace = 20 * time.Second
-	// lostWindow is how long no grace period applies after a Node's VM has disappeared: a new VM may be
-	// that VM, registered again.
+	// lostWindow is the time after a Node's VM has disappeared during which withoutUUIDGrace does not apply: a new VM may
+	// be that VM, registered again.
 	lostWindow = time.Hour
 )
 
-// Wanted returns the managed object IDs of the VMs to watch in detail, sorted. Of the VMs without a
-// UUID they include a few, and all that annotations name.
+// Wanted returns, sorted, the managed object IDs to watch in detail: further, the VMs with the UUIDs except templates, the
+// VMs without a UUID that annotations of Nodes name, and up to withoutUUIDMax other VMs without a UUID.
 func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
 	ids := slices.Clone(further)
 	for u := range uuids {
@@ -333,13 +335,14 @@ func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string
 			}
 		}
 	}
-	ids = append(ids, m.watchedWithoutUUID(m.recentlyLost(uuids))...)
-	ids = slices.AppendSeq(ids, maps.Keys(m.annotated))
+	ids = append(ids, m.watchedWithoutUUID(m.updateLost(uuids))...)
+	ids = slices.AppendSeq(ids, maps.Keys(m.namedByNodes))
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-func (m *Model) recentlyLost(uuids map[inventory.UUID]bool) (lost bool) {
+// updateLost updates lostAt, and reports whether a Node's VM disappeared less than lostWindow ago.
+func (m *Model) updateLost(uuids map[inventory.UUID]bool) (lost bool) {
 	maps.DeleteFunc(m.lostAt, func(u inventory.UUID, _ time.Time) bool { return !uuids[u] })
 	for u := range uuids {
 		lostAt, known := m.lostAt[u]
@@ -374,11 +377,11 @@ func (m *Model) watchedWithoutUUID(lost bool) []string {
 	return ids
 }
 
-// Eligible removes the VMs without a UUID that no annotation names.
-func (m *Model) Eligible(ids []string) []string {
+// WithoutUnidentified returns ids without the VMs that have no UUID and that no annotation of a Node names.
+func (m *Model) WithoutUnidentified(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		_, unknown := m.withoutUUID[id]
-		_, annotated := m.annotated[id]
+		_, annotated := m.namedByNodes[id]
 		return unknown && !annotated
 	})
 }
@@ -386,8 +389,8 @@ func (m *Model) Eligible(ids []string) []string {
 // HasDetails reports whether the VM's details were read.
 func (m *Model) HasDetails(id string) bool { return m.Tree.objects[VMRef(id)] != nil }
 
-// UUID returns the UUID in the VM's details, zero if there is none.
-func (m *Model) UUID(id string) inventory.UUID {
+// DetailsUUID returns the DetailsUUID in the VM's details, zero if there is none.
+func (m *Model) DetailsUUID(id string) inventory.UUID {
 	u, err := inventory.ParseUUID(m.Tree.objects[VMRef(id)].string("config.uuid"))
 	if err != nil {
 		return inventory.UUID{}
@@ -395,8 +398,8 @@ func (m *Model) UUID(id string) inventory.UUID {
 	return u
 }
 
-// WithAncestors returns the VMs and their ancestors on the given paths, or on all paths if none is
-// given. The result is sorted.
+// WithAncestors returns the objects on the given paths of the VMs, or on all paths if none is given, sorted. A VM itself is
+// only on its folder path.
 func (m *Model) WithAncestors(ids []string, paths []topology.PathKind) []types.ManagedObjectReference {
 	seen := map[types.ManagedObjectReference]bool{}
 	for _, id := range ids {

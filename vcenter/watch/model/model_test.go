@@ -72,8 +72,8 @@ func TestSetAnnotated(t *testing.T) {
 		{map[string]bool{"vm-1": true, "vm-2": true}, true, 2},
 		{nil, true, 0},
 	} {
-		if changed := m.SetAnnotated(c.annotated); changed != c.changed || len(m.annotated) != c.want {
-			t.Errorf("%d: news %v, told %v", i, changed, m.annotated)
+		if changed := m.SetNamedByNodes(c.annotated); changed != c.changed || len(m.namedByNodes) != c.want {
+			t.Errorf("%d: news %v, told %v", i, changed, m.namedByNodes)
 		}
 		if m.refreshByUUID(); len(m.sharedWithoutUUID()) != 2 || len(m.byUUID) != 1 {
 			t.Errorf("%d: what a Node says is in the index: %v, %v", i, m.byUUID, m.sharedWithoutUUID())
@@ -101,7 +101,7 @@ func TestNewVMsAfterALostVM(t *testing.T) {
 			m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef(id)})
 		}
 		m.ApplyIndex("f", &types.ObjectUpdate{Kind: types.ObjectUpdateKindEnter, Obj: VMRef("vm-0"), ChangeSet: []types.PropertyChange{{Name: "config.uuid", Val: stranger}}})
-		m.Complete()
+		m.EndInitialRead()
 		enter("vm-1")
 		if got := wanted(u); !slices.Equal(got, []string{"vm-0"}) {
 			t.Errorf("while the VM is there %v are followed", got)

@@ -31,7 +31,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 	m.refreshByUUID()
 	snap := &inventory.Snapshot{
 		VCenter:             m.vcenter,
-		Instance:            m.instance,
+		Instance:            m.vcenterUUID,
 		ReadAt:              time.Now(),
 		Incomplete:          v.Incomplete,
 		Index:               m.byUUID,
@@ -40,7 +40,7 @@ func (m *Model) Snapshot(v View) *inventory.Snapshot {
 		Names:               v.Names,
 		InvisibleCategories: m.tags.Absent,
 		VisibleCategories:   m.tags.Present,
-		Recorded:            maps.Clone(m.annotated),
+		Recorded:            maps.Clone(m.namedByNodes),
 		VMs:                 make(map[string]*inventory.VM, len(v.VMs)),
 	}
 	p := snapshotBuilder{

@@ -13,26 +13,25 @@ import (
 // ErrFenced is the error of a write to a Node by an instance that does not lead.
 var ErrFenced = errors.New("this instance does not hold the Lease and must not write to Nodes")
 
-// A Fence allows writes to Nodes only while this process leads. Some writes of the framework's workers ignore
-// the context. The zero value is closed.
+// A Fence allows writes to Nodes only while this process leads. To cancel the context is not enough, because some of the
+// framework's workers write without it. The zero value rejects writes.
 type Fence struct {
 	mu       sync.Mutex
 	open     bool
 	closed   bool
 	inFlight int
-	// idle is closed once a closed fence has no write in flight. It is nil before Close.
+	// idle is nil before Close, and closed once no write is in flight after it.
 	idle chan struct{}
 }
 
-// Open opens the fence, unless it was closed: the Lease may be lost before this process notices that
-// it leads.
+// Open allows writes, unless Close was called before: the loss of the Lease may be handled before its acquisition.
 func (f *Fence) Open() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = !f.closed
 }
 
-// Close closes the fence for good. The channel is closed once no write is in flight.
+// Close rejects writes for good. The channel is closed once no write is in flight.
 func (f *Fence) Close() (idle <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -24,17 +24,19 @@ func AddressesDiffer(old, current *v1.Node) bool {
 	return old.Annotations[provided] != current.Annotations[provided] || !slices.Equal(old.Status.Addresses, current.Status.Addresses)
 }
 
-type claims struct {
+// claimFinder finds other Nodes' claimFinder to addresses.
+type claimFinder struct {
 	p      *Placer
 	states []inventory.State
-	chosen map[types.UID][]v1.NodeAddress
+	// elderAddresses caches the addresses elderAddresses for older Nodes.
+	elderAddresses map[types.UID][]v1.NodeAddress
 }
 
-func newClaims(p *Placer, states []inventory.State) *claims {
-	return &claims{p, states, map[types.UID][]v1.NodeAddress{}}
+func newClaimFinder(p *Placer, states []inventory.State) *claimFinder {
+	return &claimFinder{p, states, map[types.UID][]v1.NodeAddress{}}
 }
 
-func (c *claims) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, int, error) {
+func (c *claimFinder) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, int, error) {
 	s := c.p.settings.Load()
 	families := s.families[m.Ref.VCenter]
 	if len(families) == 0 {
@@ -49,7 +51,7 @@ func (c *claims) choose(m *inventory.VM, node *v1.Node) (addresses.Selection, in
 }
 
 // addTo adds other Nodes' claims, and removes a guest's host name that is another Node's name.
-func (c *claims) addTo(input *addresses.Input, m *inventory.VM, node *v1.Node) error {
+func (c *claimFinder) addTo(input *addresses.Input, m *inventory.VM, node *v1.Node) error {
 	if !c.p.nodes.IsStarted() {
 		return nil
 	}
@@ -78,9 +80,9 @@ func (c *claims) addTo(input *addresses.Input, m *inventory.VM, node *v1.Node) e
 	return nil
 }
 
-// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. Neither a
-// Node with the same VM nor, if the VM reports the address, a younger Node (see isElder) has a claim.
-func (c *claims) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*addresses.Claim, error) {
+// claimTo returns another Node's claim to an address, or nil. It prefers a claim that is not void. It ignores Nodes that
+// have or may have the same VM and, if VM m reports the address, Nodes over which node takes precedence (see isElder).
+func (c *claimFinder) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*addresses.Claim, error) {
 	claimants, err := c.p.nodes.ByAddress(a.String())
 	if err != nil {
 		return nil, topology.Errorf(topology.ErrUnknown, "cannot look up the Nodes with address %s; retrying: %w", a, err)
@@ -104,21 +106,21 @@ func (c *claims) claimTo(a netip.Addr, m *inventory.VM, node *v1.Node) (*address
 	return claim, nil
 }
 
-// WaitsForAddress reports whether an initialized Node keeps its addresses for now, although a decision changes them.
-func (p *Placer) WaitsForAddress(node *v1.Node, d *Decision) bool {
+// IsWaitingForAddress reports whether an initialized Node keeps its addresses for now, although a decision changes them.
+func (p *Placer) IsWaitingForAddress(node *v1.Node, d *Decision) bool {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	return p.waitsForAddress(d.states, d.VM, node)
+	return p.isWaitingForAddress(d.states, d.VM, node)
 }
 
-// waitsForAddress reports whether the VM lost an address of its Node less than addressWait ago that no other
-// Node claims.
-func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.VM, node *v1.Node) bool {
+// isWaitingForAddress reports whether the VM stopped reporting one of its Node's addresses less than addressWait ago, and
+// no other Node has a valid claim to that address.
+func (p *Placer) isWaitingForAddress(states []inventory.State, m *inventory.VM, node *v1.Node) bool {
 	k := p.memories.Memory(node)
 	if k.confirmedBy.vm == nil {
 		k.confirm(node, m)
 	}
-	otherClaims := newClaims(p, states)
+	otherClaims := newClaimFinder(p, states)
 	for a, lostAt := range k.lost {
 		if time.Since(lostAt) >= p.addressWait {
 			continue
@@ -130,15 +132,16 @@ func (p *Placer) waitsForAddress(states []inventory.State, m *inventory.VM, node
 	return false
 }
 
-// checkClaim requires that the VM has the address, because any kubelet can claim one. While that is unknown,
-// the last known answer applies.
+// checkClaim returns the reason for a Node's claim to an address, and whether the claim is valid. Its VM must have the
+// address, because any kubelet can claim one. While that is unknown, the last known answer applies, but a Node that is not
+// ready and whose VM is absent has no claim.
 func (p *Placer) checkClaim(states []inventory.State, node *v1.Node, a netip.Addr) (string, bool) {
 	if p.IsForeign(node) {
 		return "", false
 	}
-	f, err := p.lookUp(states, node)
+	f, err := p.findVM(states, node)
 	if err == nil {
-		err = cmp.Or(f.lost, nodeinfo.Contradiction(node))
+		err = cmp.Or(f.unreachable, nodeinfo.Contradiction(node))
 	}
 	why := "its VM's addresses are currently unknown"
 	switch {
