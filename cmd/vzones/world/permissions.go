@@ -61,12 +61,12 @@ const (
 func Permissions(cfg *config.Config, flags *CommandLine, namespace string) []Permission {
 	const leases = "coordination.k8s.io"
 	all := []Permission{
+		{Resource: "nodes", Verb: "get", Without: "no taint of a VM that is off"},
 		{Resource: "nodes", Verb: "list", Without: allWork},
 		{Resource: "nodes", Verb: "watch", Without: "late reactions to Node changes"},
 		{Resource: "nodes", Verb: "update", Without: "no initialization of Nodes"},
 		{Resource: "nodes", Verb: "patch", Without: "no label changes of running Nodes"},
 		{Resource: "nodes", Subresource: "status", Verb: "patch", Without: "no addresses of Nodes"},
-		{Resource: "nodes", Verb: "get", Without: "no taint of a VM that is off"},
 	}
 	if !cfg.SkipNodeDeletion {
 		all = append(all, Permission{Resource: "nodes", Verb: "delete", Without: "no deletion of Nodes"})
