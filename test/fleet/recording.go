@@ -23,8 +23,8 @@ func loadRecording(dir string) (*simulator.Context, *simulator.ServiceInstance, 
 		return nil, nil, fmt.Errorf("recording %s: no XML files, as govc object.save writes them", dir)
 	}
 	model := &simulator.Model{ServiceContent: vpx.ServiceContent, RootFolder: vpx.RootFolder}
-	recording.Templates.Lock()
-	defer recording.Templates.Unlock()
+	Templates.Lock()
+	defer Templates.Unlock()
 	if err := model.Load(dir); err != nil {
 		return nil, nil, fmt.Errorf("recording %s: %w", dir, err)
 	}

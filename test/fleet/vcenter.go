@@ -50,6 +50,9 @@ type VCenter struct {
 	inv   *inventory // guarded by world
 }
 
+// Templates guards the simulator's templates.
+var Templates = &recording.Templates
+
 var licenseAssignments = types.ManagedObjectReference{Type: "LicenseAssignmentManager", Value: "LicenseAssignmentManager"}
 
 func newVCenter(ctx context.Context, spec *VCenterSpec, index int) (*VCenter, error) {
@@ -127,9 +130,9 @@ func (v *VCenter) serviceOf(spec *VCenterSpec) (*simulator.Context, *simulator.S
 	if spec.Recording != "" {
 		return loadRecording(spec.Recording)
 	}
-	recording.Templates.Lock()
+	Templates.Lock()
 	sctx, instance := simulator.NewServiceInstance(simulator.NewContext(), vpx.ServiceContent, vpx.RootFolder)
-	recording.Templates.Unlock()
+	Templates.Unlock()
 	if spec.Version != "" {
 		instance.Content.About.Version = spec.Version
 		instance.Content.About.ApiVersion = spec.Version

@@ -116,10 +116,10 @@ func newStatusError(res *http.Response) *StatusError {
 		ID string `json:"id"`
 	}
 	var body struct {
-		ErrorType      string   `json:"error_type"`
-		Messages messages `json:"messages"`
-		LegacyType     string   `json:"type"` // com.vmware.vapi.std.errors.not_found
-		Value    struct {
+		ErrorType  string   `json:"error_type"`
+		Messages   messages `json:"messages"`
+		LegacyType string   `json:"type"` // com.vmware.vapi.std.errors.not_found
+		Value      struct {
 			Messages messages `json:"messages"`
 		} `json:"value"`
 	}

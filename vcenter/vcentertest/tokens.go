@@ -11,8 +11,8 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
 
-	"vzones/cmd/vzones/recording"
 	"vzones/config"
+	"vzones/test/fleet"
 )
 
 const (
@@ -32,8 +32,8 @@ func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	m.Datastore = 0
 	m.Portgroup = 0
 	t.Cleanup(m.Remove)
-	recording.Templates.Lock()
-	defer recording.Templates.Unlock()
+	fleet.Templates.Lock()
+	defer fleet.Templates.Unlock()
 	if err := m.Create(); err != nil {
 		t.Fatal(err)
 	}
