@@ -40,7 +40,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		}
 		return slices.Sorted(slices.Values(reasons))
 	}
-	nodes, topology, pod := under("## Unresolved Nodes"), under("## From the topology controller"), under("## On the daemon's Pod")
+	nodes, topology, pod := under("## Unresolved Nodes"), under("## On initialized Nodes"), under("## On the daemon's Pod")
 	if want := slices.Sorted(slices.Values(report.EventReasons())); !slices.Equal(nodes, want) {
 		t.Errorf("of Nodes that wait the reference has %v, the code %v", nodes, want)
 	}

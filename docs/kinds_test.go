@@ -42,7 +42,7 @@ func TestFindingsAreCurrent(t *testing.T) {
 // TestEachNameIsKnown: vzones explain knows the reason of each Event of vzones, and each alert.
 func TestEachNameIsKnown(t *testing.T) {
 	page := read(t, "reference/events.md")
-	for _, heading := range []string{"## Unresolved Nodes", "## From the topology controller", "## On the daemon's Pod"} {
+	for _, heading := range []string{"## Unresolved Nodes", "## On initialized Nodes", "## On the daemon's Pod"} {
 		for _, row := range rows(t, page, heading) {
 			if reason, _, _ := strings.Cut(strings.TrimLeft(row[0], "[`"), "`"); check.NamesOf(reason) == nil {
 				t.Errorf("the Event %s has no row in names.yaml", reason)

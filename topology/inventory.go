@@ -61,7 +61,7 @@ func (a ancestors) searchedPath(inventory Inventory) string {
 		kind = FolderPath
 	}
 	if p := a.path(kind); len(p.Objects) > 0 {
-		return "; looked at " + firstOf(p.Objects, maxNamedAsSearched)
+		return "; looked at " + firstOf(p.Objects, maxSearchedObjects)
 	}
 	return ""
 }

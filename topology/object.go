@@ -35,9 +35,8 @@ type Object struct {
 	// Path is the inventory path; "/" for the root folder, empty if unknown.
 	Path string
 	Tags []Tag
-	// TagsErr is nil if Tags is complete. With ErrNotPermitted, the object is treated as
-	// untagged if a readable object has the tag. With any other error, labels that may depend on
-	// the object are unknown.
+	// TagsErr is nil if Tags is complete. With ErrNotPermitted, the object is treated as untagged if another, readable
+	// object has a tag of the category. With any other error, labels that may depend on the object are unknown.
 	TagsErr error
 	// HostGroups and FaultDomain of a host are nil if not requested or not yet read.
 	HostGroups, FaultDomain *Membership
@@ -159,7 +158,7 @@ var defaultPaths = [...]PathKind{ComputePath, PoolPath, FolderPath}
 // DefaultPaths returns the paths of a policy that sets none.
 func DefaultPaths() []PathKind { return slices.Clone(defaultPaths[:]) }
 
-// A Path lists the objects above a VM.
+// A Path lists the ancestors of a VM. A FolderPath starts with the VM itself.
 type Path struct {
 	Kind PathKind
 	// Objects are ordered from the nearest to the root.
@@ -184,7 +183,7 @@ func (a ancestors) path(kind PathKind) *Path {
 
 const maxNamed = 10
 
-const maxNamedAsSearched = 5
+const maxSearchedObjects = 5
 
 func quoted(names []string) string { return joined(names, ", ") }
 

@@ -163,7 +163,7 @@ func missingError(paths []*Path, lacked [][]string) error {
 	if len(objects) == 0 {
 		return Errorf(ErrMissing, "%s: %s to %s", problem, advice, taggable(paths))
 	}
-	return Errorf(ErrMissing, "%s: %s to %s; looked at %s", problem, advice, taggable(paths), firstOf(objects, maxNamedAsSearched))
+	return Errorf(ErrMissing, "%s: %s to %s; looked at %s", problem, advice, taggable(paths), firstOf(objects, maxSearchedObjects))
 }
 
 func kindsOf(paths []*Path) string {

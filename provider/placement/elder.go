@@ -100,8 +100,8 @@ func (r reports) reporting(states []inventory.State, a netip.Addr) (found []*inv
 		if r[s.VCenter].snapshot != current {
 			vms := make(map[netip.Addr][]*inventory.VM, 2*len(s.Snapshot.VMs))
 			for _, m := range s.Snapshot.VMs {
-				for _, a := range addresses.Reported(m) {
-					vms[a] = append(vms[a], m)
+				for _, address := range addresses.Reported(m) {
+					vms[address] = append(vms[address], m)
 				}
 			}
 			r[s.VCenter] = reported{current, vms}

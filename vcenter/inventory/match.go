@@ -55,8 +55,8 @@ func (m match) checkUsable(states []State, id Identity) error {
 	return nil
 }
 
-// matches returns the VMs with a UUID of the Node in configured order, or if there are none, those of its record that
-// are unreadable.
+// matches returns the VMs with a UUID of the Node in configured order. If there are none, it returns the VMs that the
+// Node's annotation names and whose configuration cannot be read.
 func matches(states []State, id Identity) []match {
 	var found []match
 	for _, s := range states {
@@ -100,14 +100,14 @@ func (m match) checkPowerKnown(states []State) error {
 	return nil
 }
 
-// onePerVM returns one match for each VM that several entries of one vCenter show: the highest rank, then the
-// first in the configuration.
+// onePerVM returns one match for each VM. If several configured names of one vCenter show the VM, it returns the match with
+// the highest rank, or the first of equal rank.
 func onePerVM(states []State, found []match) []match {
 	var unique []match
 	for _, m := range found {
-		entry := StateOf(states, m.snapshot.VCenter)
+		state := StateOf(states, m.snapshot.VCenter)
 		i := slices.IndexFunc(unique, func(other match) bool {
-			return m.entry.ID == other.entry.ID && entry.isSameVCenter(StateOf(states, other.snapshot.VCenter))
+			return m.entry.ID == other.entry.ID && state.isSameVCenter(StateOf(states, other.snapshot.VCenter))
 		})
 		switch {
 		case i < 0:

@@ -27,8 +27,8 @@ type Snapshot struct {
 	Unreadable map[string]FirstSeen
 	// Outside are the sorted IDs of Nodes' VMs outside the configured datacenters.
 	Outside []string
-	// Recorded contains the unreadable or outside VMs known only from records on Nodes. An entry applies only to
-	// Nodes with that record.
+	// Recorded contains VMs that a Node's annotation names and that cannot be found by UUID in the configured datacenters:
+	// their UUID was never known, or they are outside. An entry applies only to Nodes with that record.
 	Recorded map[string]Entry
 	Homes    map[string]Reply
 	// Names contains the VMs found for each name of a Node without a UUID. Names not yet searched for are missing.
@@ -43,7 +43,8 @@ type Snapshot struct {
 	VMs map[string]*VM
 }
 
-// A Reply is a vCenter's answer about a home that is not shown.
+// A Reply is a vCenter's answer about a home, the last known managed object of a Node's VM, that is missing from the
+// snapshot.
 type Reply int
 
 // The replies. Only Gone is evidence that a managed object does not exist.
@@ -65,11 +66,12 @@ type FirstSeen struct {
 	Arrived bool
 }
 
-// An Entry is a VM in the index.
+// An Entry identifies a VM of a vCenter.
 type Entry struct {
 	ID       string
 	Template bool
-	// Unreadable reports whether the configuration cannot be read. The UUID is then the last known.
+	// Unreadable reports whether the configuration cannot be read. Index and Recent then contain the Entry under its last
+	// known UUID.
 	Unreadable bool
 }
 
@@ -119,7 +121,8 @@ type State struct {
 	Overdue bool
 	// NextLogin is the time of the next attempt after a rejected or unanswered login.
 	NextLogin time.Time
-	// LastContact is the time of the last answer. Snapshot contains all changes until then.
+	// LastContact is the time of the last answer. Snapshot contains all changes until then, but changes of VMs without a
+	// Node may be a poll late.
 	LastContact time.Time
 	// WatchedSince is the start of the uninterrupted watch that read Snapshot.
 	WatchedSince time.Time
@@ -137,7 +140,7 @@ func (n TagNames) ReadSince(t time.Time, categories []string) bool {
 	return !n.ReadAt.Before(t) && !slices.ContainsFunc(categories, func(name string) bool { return !slices.Contains(n.Categories, name) })
 }
 
-// StateOf returns the state of the named entry, zero if there is none.
+// StateOf returns the state of the vCenter with the configured name, or the zero State.
 func StateOf(states []State, vcenter string) State {
 	for _, s := range states {
 		if s.VCenter == vcenter {

@@ -22,7 +22,7 @@ type views struct {
 	hosts   model.HostFacts
 
 	collector types.ManagedObjectReference
-	// index filters report all VMs, details filters the VMs in the list view and their ancestors.
+	// The filters in index report all VMs. The filters in details report the VMs in the list view and their ancestors.
 	index, details, datacenters filters
 	containers                  []types.ManagedObjectReference
 }

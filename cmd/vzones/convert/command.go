@@ -121,7 +121,7 @@ func (c *conversion) printYAML(t *cli.Tool, file string) error {
 	}
 	err = t.Write(w.Data)
 	if err != nil && isCreated {
-		return abandoned(c.secret, err)
+		return removeAfter(c.secret, err)
 	}
 	return err
 }
@@ -138,13 +138,14 @@ func create(file string, data []byte) error {
 func fill(f *os.File, data []byte) error {
 	_, err := f.Write(data)
 	if err = cmp.Or(err, f.Close()); err != nil {
-		return abandoned(f.Name(), fmt.Errorf("writing to a new file: %w", err))
+		return removeAfter(f.Name(), fmt.Errorf("writing to a new file: %w", err))
 	}
 	return nil
 }
 
-// abandoned removes a file with passwords after an error. It would block the next attempt, too.
-func abandoned(file string, err error) error {
+// removeAfter removes a file with passwords after an error. If the file remained, the next attempt would fail, because create
+// never overwrites a file.
+func removeAfter(file string, err error) error {
 	if failed := os.Remove(file); failed != nil {
 		return fmt.Errorf("%w; the file with the passwords could not be removed: %w", err, failed)
 	}

@@ -21,8 +21,9 @@ import (
 	"vzones/topology"
 )
 
-// patience is how long the last decision about a Node remains valid while a new one is unknown, and how long a
-// change of another program waits for a decision to compare with. Tags above a joining Node are read repeatedly.
+// patience is how long the last decision about a Node remains valid while a new one is unknown, and how long a change of
+// another program waits for a decision to compare with. It allows for the repeated reads of the tags on the ancestors of a
+// joining Node's VM.
 const patience = 30 * time.Second
 
 // settle is how long a problem lasts before it is a decision. The VM of a joining Node may not be read yet.
@@ -44,7 +45,7 @@ const (
 	deleted = "deleted"
 )
 
-// A property is a part of a Node that a cloud controller manager writes.
+// A property identifies the subject of a Change or an Observed: a part of a Node, the Node itself or its problem.
 type property struct{ kind, label string }
 
 func (p property) compare(other property) int {
@@ -53,7 +54,7 @@ func (p property) compare(other property) int {
 
 // view is the daemon's view of the Nodes.
 type view interface {
-	// Look returns the view of a Node, which may be an earlier state of the Node.
+	// Look returns the view of a Node. The caller may pass an earlier state of the Node.
 	Look(*v1.Node) *world.Look
 	// WhyKept returns nil if the daemon would delete the Node.
 	WhyKept(context.Context, *v1.Node) error
@@ -82,7 +83,8 @@ type shadowed struct {
 	// errorSince is the time since which the Node has a problem, or its decisions are unknown; zero if neither.
 	errorSince time.Time
 	isUnknown  bool
-	// observed are changes of other programs that are not compared yet. before is the Node before them, at since.
+	// observed are changes of other programs that are not compared yet. before is the Node without the changes in observed,
+	// since the time of the first of them.
 	observed []Observed
 	before   *v1.Node
 	since    time.Time
@@ -169,7 +171,8 @@ func byType(addresses string) string {
 	return strings.Join(list, ", ")
 }
 
-// changes returns the daemon's changes of a Node by property, and the reasons that it makes none.
+// changes returns the daemon's changes of a Node by property. A Change without an Action is not made, and its Text gives
+// the reason.
 func (s *shadow) changes(ctx context.Context, l *world.Look) map[property]Change {
 	byProperty := map[property]Change{}
 	for _, c := range pendingChanges(l, s.cfg).Changes {
@@ -239,7 +242,8 @@ func (s *shadow) predict(ctx context.Context, n *shadowed) {
 	changes := s.changes(ctx, l)
 	for _, p := range slices.SortedFunc(maps.Keys(n.planned), property.compare) {
 		was := n.planned[p]
-		// A change that the daemon does not make is over once it is no longer due. Its result is the Node's value.
+		// A Change without an Action is always withdrawn when it disappears: its Result is the Node's current value, so
+		// hasResult cannot show that it was made.
 		isMade := was.Action != "" && s.hasResult(n.node, &was)
 		if _, remains := changes[p]; !remains && !isMade {
 			s.print(Entry{Event: withdrawn, Node: n.node.Name, VCenter: n.vcenter, Change: &was})
@@ -281,8 +285,8 @@ func (s *shadow) hasResult(n *v1.Node, c *Change) bool {
 	return c.Result == ""
 }
 
-// compare compares the changes of other programs with the daemon's decision about the Node before them. While
-// that is unknown or recently differs, they wait, unless the Node or the watch ends.
+// compare compares the changes of other programs with the daemon's decision about the Node before them. It postpones the
+// comparison for up to patience while the decision is unknown, and for up to lag while it differs, unless isEnd.
 func (s *shadow) compare(ctx context.Context, n *shadowed, isEnd bool) {
 	if len(n.observed) == 0 {
 		return
@@ -306,8 +310,9 @@ func (s *shadow) compare(ctx context.Context, n *shadowed, isEnd bool) {
 		case isChanged:
 			o.Expected = c.Result
 			o.Why = cmp.Or(c.Undecided, c.By, c.Text)
+			// Without an Action, c.By is the source of a value that is not written, so c.Text is the reason.
 			if c.Action == "" {
-				o.Why = cmp.Or(c.Undecided, c.Text) // By decides a value that the daemon does not write.
+				o.Why = cmp.Or(c.Undecided, c.Text)
 			}
 		case l.Err != nil:
 			o.Why = l.Text()
