@@ -24,10 +24,10 @@ func (s *search) hasCategories() bool {
 }
 
 // A trace records the tags of one rule's category along a walk. One walk serves both precedences, because with either it
-// ends once perPath category has a first value.
+// ends once every category has a first value.
 type trace struct {
 	near, far hit
-	// overwritten is the value of far that the object that completed the walk overwrote, if any.
+	// overwritten is the previous value of far if the object that completed the walk replaced it with a different value.
 	overwritten hit
 	// varied is true if a farther object gives a different value than near.
 	varied bool

@@ -123,8 +123,8 @@ func (d *decoder) sectionFor(b *block, keys []key, root *Section) *Section {
 	return nil
 }
 
-// A iniScanner reads the blocks of a file with the scanner of gcfg, the vSphere CPI's library. Unlike gcfg,
-// it records lines and continues after an error.
+// An iniScanner reads the blocks of a file with the scanner of gcfg, which the vSphere CPI uses too. Unlike gcfg, it
+// keeps line numbers and continues after an error.
 type iniScanner struct {
 	*Problems
 	blocks []*block
@@ -313,6 +313,5 @@ func (r *iniScanner) readKey() {
 	b.keys = append(b.keys, k)
 }
 
-// unescape are the unescape of the scanner's literals, which it has validated. A \ at the end of a line
-// continues it.
+// unescape converts a literal that the scanner has validated to its value. A \ at the end of a line continues it.
 var unescape = strings.NewReplacer("\\\n", "", `\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`, `"`, "")

@@ -24,7 +24,8 @@ const (
 
 	partitionsEvery = 5 * time.Second
 	// partitionDelay is the minimum age of a partition before its Event. A Node is silent 50 s after its kubelet fails, and
-	// a vCenter notices a failed host within 60 s: by then, the VMs of a failed host are not shown as running.
+	// a vCenter notices a failed host within 60 s. So when partitionDelay ends, 80 s after the failure, the VMs of a failed
+	// host are no longer shown as running.
 	partitionDelay = 30 * time.Second
 	// maxPartitionAnswerAge limits the age of a vCenter's last answer. An idle vCenter answers every 25 s. The limit is not
 	// above partitionDelay, so the vCenter has answered since the Nodes stopped reporting.
@@ -104,7 +105,7 @@ func (z *zoneHealth) problem(zone nodeinfo.Zone) report.Problem {
 	return report.Problem{Key: reasonPartitioned, Reason: reasonPartitioned, Text: quote.NoteWith(text, "check the network between these Nodes and the API server, and do not delete them")}
 }
 
-// partitionedZone is a zone with a partitionedZone. reportedAt is zero until it has lasted for partitionDelay.
+// partitionedZone records the partition of a zone. reportedAt is zero until the partition has lasted for partitionDelay.
 type partitionedZone struct{ since, reportedAt time.Time }
 
 // reportPartitions reports partitioned zones on the daemon's Pod. A reported partition lasts until its end is certain.

@@ -24,11 +24,11 @@ func AddressesDiffer(old, current *v1.Node) bool {
 	return old.Annotations[provided] != current.Annotations[provided] || !slices.Equal(old.Status.Addresses, current.Status.Addresses)
 }
 
-// claimFinder finds other Nodes' claimFinder to addresses.
+// claimFinder finds other Nodes' claims to addresses.
 type claimFinder struct {
 	p      *Placer
 	states []inventory.State
-	// elderAddresses caches the addresses elderAddresses for older Nodes.
+	// elderAddresses caches the addresses chosen for older Nodes, by Node UID.
 	elderAddresses map[types.UID][]v1.NodeAddress
 }
 

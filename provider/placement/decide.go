@@ -29,8 +29,8 @@ var (
 
 // A Decision contains everything known about a Node at one moment. It is immutable.
 type Decision struct {
-	// VM is nil if it is absent, uncertain or another Node's that takes precedence, or if an initialized Node's vCenter
-	// does not answer.
+	// VM is nil if it is absent or uncertain, if another Node with the same VM takes precedence, or if an initialized
+	// Node's vCenter does not answer.
 	VM *inventory.VM
 	// VMErr is the reason for a nil VM, or an ErrShared.
 	VMErr error
@@ -40,8 +40,7 @@ type Decision struct {
 	VCenter string
 	// WasFound means that vzones has found the initialized Node's VM, now or earlier.
 	WasFound bool
-	// Annotations record the VM's location. They are nil if the Node already has them.
-
+	// Annotations record the VM's location. They are nil if an initialized Node already has them.
 	Annotations map[string]string
 
 	Placement topology.Placement
@@ -202,8 +201,8 @@ func checkAnswered(states []inventory.State, since time.Time) error {
 	return topology.Errorf(topology.ErrUnknown, "%w", quote.Errors(quote.Most, reasons...))
 }
 
-// changedAddresses reports whether an initialized Node gets other addresses. It returns false and no error if the Node has
-// no provider ID, because then the kubelet writes the addresses, if no family has a reported address, or if one family has
+// changedAddresses reports whether an initialized Node gets other addresses. It returns false and no error in three cases:
+// the Node has no provider ID (then the kubelet writes the addresses); no family has a reported address; or some family has
 // none and the choice succeeded.
 func changedAddresses(node *v1.Node, chosen *addresses.Selection, families int, err error) (bool, error) {
 	switch {

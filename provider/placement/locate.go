@@ -14,15 +14,16 @@ import (
 // kube-controller-manager's --node-monitor-grace-period is 50 s.
 const readyGrace = 2 * time.Minute
 
-// unseenReadyLimit is the time after a VM was last seen at which a Node that is still ready must run in a VM that no
-// vCenter shows. It is readyGrace plus the longest interval between calls of remember.
+// unseenReadyLimit is the longest time for which a Node stays ready after its VM was last seen. A Node that is ready for
+// longer runs in a VM that no vCenter shows. The limit is readyGrace plus the longest interval between calls of remember.
 const unseenReadyLimit = readyGrace + 2*time.Minute
 
 type foundVM struct {
 	id inventory.Identity
-	// vm is nil if the search failed: absent, ambiguous or unknown. lost is the reason why its vCenter does not answer.
-	vm          *inventory.VM
-	state       inventory.State
+	// vm is nil if the search failed: absent, ambiguous or unknown.
+	vm    *inventory.VM
+	state inventory.State
+	// unreachable is the reason why the VM's vCenter does not answer, or nil.
 	unreachable error
 }
 
@@ -63,10 +64,10 @@ func (p *Placer) findVM(states []inventory.State, node *v1.Node) (f foundVM, err
 // vCenter is reachable.
 func (p *Placer) remember(states []inventory.State, node *v1.Node, f *foundVM) {
 	k := p.memories.Memory(node)
-	if !isReadyWithoutHome(states, node, f.id) {
-		k.readyWithoutHome = time.Time{}
-	} else if k.readyWithoutHome.IsZero() {
-		k.readyWithoutHome = time.Now()
+	if !isReadyWhileHomeOff(states, node, f.id) {
+		k.readyWhileHomeOff = time.Time{}
+	} else if k.readyWhileHomeOff.IsZero() {
+		k.readyWhileHomeOff = time.Now()
 	}
 	runsUnseen := nodeinfo.IsReady(node) && time.Since(k.lastSeen.At) > unseenReadyLimit
 	if f.vm == nil && (runsUnseen || inventory.IsUnreadable(states, f.id)) {
@@ -88,7 +89,7 @@ func (p *Placer) remember(states []inventory.State, node *v1.Node, f *foundVM) {
 	}
 }
 
-func isReadyWithoutHome(states []inventory.State, node *v1.Node, id inventory.Identity) bool {
+func isReadyWhileHomeOff(states []inventory.State, node *v1.Node, id inventory.Identity) bool {
 	return nodeinfo.IsReady(node) && inventory.HomeIsOff(states, id)
 }
 
@@ -99,8 +100,8 @@ func (p *Placer) identify(states []inventory.State, node *v1.Node) (inventory.Id
 	id.LastSeen = k.lastSeen
 	id.Seen = k.seen
 	id.Addresses = addresses.ClaimedBy(node)
-	readySince := k.readyWithoutHome
-	id.OutlivedHome = !readySince.IsZero() && time.Since(readySince) > readyGrace && isReadyWithoutHome(states, node, id)
+	readySince := k.readyWhileHomeOff
+	id.OutlivedHome = !readySince.IsZero() && time.Since(readySince) > readyGrace && isReadyWhileHomeOff(states, node, id)
 	return id, err
 }
 

@@ -22,9 +22,9 @@ const (
 // A Memory contains facts about a Node that its object does not contain.
 type Memory struct {
 	lastSeen inventory.LastSeen
-	// readyWithoutHome is the time since which the Node is ready although its home, the managed object in which
+	// readyWhileHomeOff is the time since which the Node is ready although its home, the managed object in which
 	// its VM was last found, is powered off.
-	readyWithoutHome time.Time
+	readyWhileHomeOff time.Time
 	// seen means that the VM was found since the daemon started.
 	seen bool
 	// witnessed is the inventory.State.WatchedSince with which the VM was last found. It is zero if the host was then

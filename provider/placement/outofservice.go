@@ -33,7 +33,8 @@ const (
 
 // An Absence is the result of CheckAhead.
 type Absence struct {
-	// IsAbsent means that no snapshot has the VM, and that every condition of a deletion holds that needs no direct search.
+	// IsAbsent means that no snapshot contains the VM and that all conditions of a deletion are met, except those that need
+	// a direct search.
 	IsAbsent bool
 	// Err is the reason why the Node is kept, or nil.
 	Err   error
@@ -68,10 +69,10 @@ func (c *Checker) checkDetached(q *deletion) error {
 	return nil
 }
 
-// goneSince returns the time at which a search first confirmed the absence, or now. isWitnessed reports whether this
-// daemon, while the kubelet is silent, watched without interruption how the VM's managed object disappeared from a
-// connected host. A VM that is absent but not witnessed may still run, on a host removed from its vCenter or after its
-// vCenter was restored from a backup.
+// goneSince returns the time at which a search first confirmed the absence, or now. isWitnessed reports whether the kubelet
+// is silent now and this daemon, in an uninterrupted watch, saw the VM's managed object disappear from a connected host. A
+// VM that is absent but not witnessed may still run, on a host removed from its vCenter or after its vCenter was restored
+// from a backup.
 func (c *confirmer) goneSince(q *deletion) (since time.Time, isWitnessed bool) {
 	c.memories.Lock()
 	defer c.memories.Unlock()
@@ -85,7 +86,7 @@ func (c *confirmer) goneSince(q *deletion) (since time.Time, isWitnessed bool) {
 	return since, isWatched && nodeinfo.IsSilent(q.node) && inventory.HomeIsGone(q.states, q.id)
 }
 
-// taintAction returns the action that the result of decide requires, and the reason.
+// taintAction returns the taint action for a result of Checker.decide, and the reason.
 func (c *Checker) taintAction(q *deletion, absent bool, err error) (TaintAction, string) {
 	switch {
 	case !c.isTaintEnabled():
@@ -125,8 +126,8 @@ func (q *deletion) evidence() string {
 	return fmt.Sprintf("no VM has %s: searched %s %s; %s, which was the VM, does not exist", q.id, searched, quote.Some(names, quote.Most), formerVM)
 }
 
-// isPending reports whether err will resolve without an action: every vCenter answers in time, and at least one is still
-// being read, asked or searched, or its absent VMs are held.
+// isPending reports whether err will resolve without an action: every vCenter answers in time, and at least one either is
+// still being read, asked or searched, or has its answer that a VM is absent held back (inventory.ErrHeld).
 func isPending(states []inventory.State, err error) bool {
 	isRead := true
 	for _, s := range states {

@@ -17,8 +17,9 @@ const maxFailureRecords = 10
 
 // LoginLimits limit logins that a vCenter rejects or does not answer. Zero fields have defaults.
 type LoginLimits struct {
-	// Failures limits the logins that are pending or failed within Window, for each vCenter and for each account at an
-	// address, with any credentials at any API. By default vCenter locks an account after five failures in 180 s.
+	// Failures is the maximum number of logins that are pending or failed within Window. It applies to each vCenter and to
+	// each account at an address, summed over all APIs and passwords. By default vCenter locks an account after five
+	// failures in 180 s.
 	Window   time.Duration
 	Failures int
 	// The delays after a rejection, after an unanswered login, and before a useless session is replaced.
@@ -61,18 +62,18 @@ type login struct {
 // (decision 0023). It is safe for concurrent use. Credentials at one API are in one of these states:
 //
 //	state       meaning                              next        event
-//	accepted    no delay: they may be rejected the API rejects them
-//	            sent at once                         unanswered  it does not answer, or breaks the
+//	accepted    no delay: they may be sent at once   rejected    the API rejects them
+//	                                                 unanswered  it does not answer, or breaks the
 //	                                                             connection for the second time
 //	rejected    delayed by 5 to 30 minutes, twice    unanswered  as above
-//	            as long after each rejection         accepted    the API accepts them; the SOAP API
-//	                                                             accepts other credentials; Offer
-//	                                                             detects a change
+//	            as long after each rejection         accepted    the API accepts them; at the SOAP
+//	                                                             API: it accepts other credentials;
+//	                                                             Offer detects a change
 //	unanswered  delayed by 2 to 15 minutes, twice    rejected    as above
-//	            as long each time                    accepted    the API accepts them; the SOAP API
-//	                                                             accepts other credentials
+//	            as long each time                    accepted    the API accepts them; at the SOAP
+//	                                                             API: it accepts other credentials
 //
-// A new address resets all of them to accepted. LoginLimits.Failures applies in every state.
+// A SOAP login leaves the REST API's delays unchanged. A new address resets all of them to accepted. LoginLimits.Failures applies in every state.
 type LoginThrottle struct {
 	limits LoginLimits
 	// accounts survive Reset, because a new address may be another name of the same vCenter.
@@ -105,7 +106,7 @@ func NewLoginThrottle(limits LoginLimits, accounts *Accounts) *LoginThrottle {
 // Offer sets the configured credentials. It returns nil if they are those of the open session or may be sent to the SOAP
 // API now, and otherwise the reason for the delay. inUse are the credentials of the open session, or empty. Offer deletes
 // failures that may be outdated, unless the last login with them was unanswered:
-//   - Changed credentials: their rejections, or while a session is open, only their rejection by the REST API.
+//   - New credentials other than those of the open session: the rejections of the new credentials, while a session is open only those by the REST API.
 //   - A new revision of the same credentials: all their rejections.
 //   - The credentials of the open session: all rejections of other credentials.
 func (t *LoginThrottle) Offer(creds, inUse credentials.Credentials, now time.Time) error {
@@ -212,7 +213,8 @@ func (t *LoginThrottle) recordSuccess(l login) {
 			// rejected.
 			f.isRejectionReported = false
 		}
-		return f.api == loginSOAP // the REST API may still reject these
+		// Keep failures of the REST API, which may reject credentials that the SOAP API accepts.
+		return f.api == loginSOAP
 	})
 }
 
@@ -235,7 +237,7 @@ func (t *LoginThrottle) forget(isForgotten func(*failure) bool) {
 }
 
 // Rejected reports whether a rejection is recorded that neither a login nor Offer has cleared. The REST API is ignored
-// unless withREST is set. The REST API is ignored unless withREST is set.
+// unless withREST is set.
 func (t *LoginThrottle) Rejected(withREST bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

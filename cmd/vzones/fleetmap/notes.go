@@ -109,7 +109,7 @@ func grouped(nodes []*node, matches func(kind) bool) (items []*item) {
 	return items
 }
 
-// commonPrefix returns the commonPrefix beginning of two lists.
+// commonPrefix returns the common beginning of two lists.
 func commonPrefix(a, b []string) []string {
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {

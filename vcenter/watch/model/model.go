@@ -324,10 +324,10 @@ const (
 	lostWindow = time.Hour
 )
 
-// Wanted returns, sorted, the managed object IDs to watch in detail: further, the VMs with the UUIDs except templates, the
+// Wanted returns, sorted, the managed object IDs to watch in detail: extraIDs, the VMs with the UUIDs except templates, the
 // VMs without a UUID that annotations of Nodes name, and up to withoutUUIDMax other VMs without a UUID.
-func (m *Model) Wanted(uuids map[inventory.UUID]bool, further []string) []string {
-	ids := slices.Clone(further)
+func (m *Model) Wanted(uuids map[inventory.UUID]bool, extraIDs []string) []string {
+	ids := slices.Clone(extraIDs)
 	for u := range uuids {
 		for _, e := range m.Entries(u) {
 			if !e.Template {
@@ -389,7 +389,7 @@ func (m *Model) WithoutUnidentified(ids []string) []string {
 // HasDetails reports whether the VM's details were read.
 func (m *Model) HasDetails(id string) bool { return m.Tree.objects[VMRef(id)] != nil }
 
-// DetailsUUID returns the DetailsUUID in the VM's details, zero if there is none.
+// DetailsUUID returns the UUID in the VM's details, zero if there is none.
 func (m *Model) DetailsUUID(id string) inventory.UUID {
 	u, err := inventory.ParseUUID(m.Tree.objects[VMRef(id)].string("config.uuid"))
 	if err != nil {
