@@ -118,9 +118,9 @@ func (o *Observed) line() string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("other wrote %s: %s → %s: %s", what(o.Kind, o.Label), cell(o.From), cell(o.To), o.Verdict)
+	text := fmt.Sprintf("other wrote %s %s → %s: %s", what(o.Kind, o.Label), cell(o.From), cell(o.To), o.Verdict)
 	if o.Verdict != verdictAgrees {
-		text += fmt.Sprintf(": vzones has %s: %s", cell(o.Expected), o.Why)
+		text += fmt.Sprintf(": expected %s (%s)", cell(o.Expected), o.Why)
 	}
 	return text
 }
