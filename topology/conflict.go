@@ -60,7 +60,7 @@ func ConflictKinds() []ConflictKind {
 type Conflict struct {
 	Kind   ConflictKind
 	Labels []string
-	// Objects are those that cause the conflict, the nearest first.
+	// Objects cause the conflict, the nearest first.
 	Objects []*Object
 
 	// why computes the text on demand. It is nil in some tests. A nil key means why.

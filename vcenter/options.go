@@ -43,8 +43,8 @@ type Options struct {
 	FirstPage time.Duration
 	// InFlight bounds the concurrent requests to one vCenter; 8 if zero.
 	InFlight int
-	// DeletionHold is how long a vCenter must be read without interruption before a missing VM counts as
-	// absent; see inventory.Reading.
+	// DeletionHold is the time for which a vCenter must be read without interruption before a missing VM counts as absent;
+	// see inventory.Reading.
 	DeletionHold time.Duration
 	// Observer may be nil.
 	Observer Observer

@@ -11,7 +11,7 @@ import (
 	"vzones/internal/quote"
 )
 
-// leaveOut drops what the framework would drop: the other addresses of a type with an address in --node-ip.
+// leaveOut drops the addresses that the framework would drop: the other addresses of a type with an address in --node-ip.
 func (s *Selection) leaveOut(input *Input, provided map[string]netip.Addr) {
 	isProvided := func(a v1.NodeAddress) bool {
 		ip, ok := parse(a.Address)

@@ -18,7 +18,7 @@ const (
 	// rewordAfter is the least time between two messages with one status and reason, since the errors of an
 	// outage may differ at each attempt.
 	rewordAfter = 5 * time.Minute
-	// frameworkTime is how long after a Node's initialization only the framework writes the condition.
+	// frameworkTime is the time after a Node's initialization during which only the framework writes the condition.
 	frameworkTime = 2 * time.Second
 )
 

@@ -44,7 +44,7 @@ type patch struct {
 
 type patchState struct {
 	slot slot
-	// content is that of the last patch, retryAt the earliest time of an equal patch.
+	// content is the last patch's content, retryAt the earliest time of an equal patch.
 	content          string
 	endedAt, retryAt time.Time
 	retries          wait.Backoff

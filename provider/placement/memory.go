@@ -15,7 +15,7 @@ import (
 
 const (
 	reservedFor = time.Minute
-	// namesValidFor is how long a Node that waited for tag names may use them before it must wait again.
+	// namesValidFor is the time for which a Node that waited for tag names may use them before it must wait again.
 	namesValidFor = time.Minute
 )
 

@@ -17,7 +17,7 @@ import (
 // ErrDetaching means that the absence of the VM is confirmed, but its volumes are not yet detached.
 var ErrDetaching = errors.New("the VM is gone and its volumes are being detached")
 
-// detachTimeout is how long a Node is kept for its volumes.
+// detachTimeout is the longest time for which a Node is kept for its volumes.
 const detachTimeout = time.Minute
 
 // TaintAction is the change of vzones' out-of-service taint on a Node. Another client's taint always stays.

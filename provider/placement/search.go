@@ -82,7 +82,7 @@ func (w wanted) slot(k *Memory) **search {
 
 type search struct {
 	id inventory.Identity
-	// done is the end of the last run, or zero. err is why that run confirmed no absence.
+	// done is the end of the last run, or zero. err is the reason why that run confirmed no absence, or nil.
 	done time.Time
 	err  error
 	// successful is the end of the first of the latest successful runs, or zero.

@@ -24,7 +24,8 @@ type Difference struct {
 	// Missing means that the stable or beta key of the label is missing, and no existing key has a wrong value.
 	Missing bool
 	Source  string
-	// FromKubelet means that the kubelet wrote Have, a region or zone. It writes those of its --node-labels at each start.
+	// FromKubelet means that the kubelet wrote Have, a region or zone. At each start, it writes the labels in
+	// --node-labels.
 	FromKubelet bool
 	// Uncertain is the reason why Want is uncertain, or nil. An uncertain value only fills a missing label.
 	Uncertain error

@@ -35,7 +35,7 @@ type nodeOptions struct {
 	Name string
 	// Bin is the absolute path of the folder with all programs.
 	Bin string
-	// SystemUUID is what the kubelet reads from SMBIOS.
+	// SystemUUID is the UUID in SMBIOS.
 	SystemUUID string
 	// Address is where the kubelet listens. NodeIP is its flag --node-ip.
 	Address, NodeIP string

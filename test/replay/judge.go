@@ -103,7 +103,7 @@ func (r *replay) judge(ctx context.Context, set []*recording) error {
 	return nil
 }
 
-// register creates a Node for each running VM, as its kubelet would, and completes what it should get.
+// register creates a Node for each running VM, as its kubelet would, and completes its expected state.
 func (r *replay) register(ctx context.Context, vms []*vm, hasUnreadable bool) (running []*vm, err error) {
 	var specs []cluster.NodeSpec
 	for _, m := range vms {
@@ -187,7 +187,7 @@ func (r *replay) load(ctx context.Context, set []*recording) error {
 }
 
 // expect completes what the Nodes of running VMs should get. Of two VMs with an address, the older Node gets it. A
-// disconnected VM may be off by now, so the Node may be that of a VM whose UUID cannot be read.
+// disconnected VM may be off by now, so the Node may belong to a VM whose UUID cannot be read.
 func expect(running []*vm, created map[string]*v1.Node, hasUnreadable bool) {
 	byAge := slices.SortedFunc(slices.Values(running), func(a, b *vm) int {
 		return cmp.Or(created[a.node()].CreationTimestamp.Compare(created[b.node()].CreationTimestamp.Time), cmp.Compare(a.node(), b.node()))

@@ -100,7 +100,7 @@ type parser struct {
 	// configs are the configurations by section.
 	configs map[string]*configuration
 	held    time.Duration
-	// byHand and hasKubelets are those of the Scenario.
+	// byHand and hasKubelets are copies of the Scenario's fields.
 	byHand      string
 	hasKubelets bool
 	errs        []error

@@ -82,7 +82,7 @@ const resourceSession = "session"
 // A Request is a call that is possible below either root.
 type Request struct {
 	Method string
-	// Resource is the path below that of the infrastructure services. ID and Action are optional.
+	// Resource is the path below the infrastructure services. ID and Action are optional.
 	Resource, ID, Action string
 	// LegacyID is an ID for /rest only.
 	LegacyID string

@@ -20,7 +20,7 @@ type UntrustedError struct {
 	// Server is a host name or address.
 	Server      string
 	Certificate *x509.Certificate
-	// TrustAt is where the configuration sets the trust; may be empty.
+	// TrustAt is the place in the configuration that sets the trust; may be empty.
 	TrustAt string
 
 	thumbprint string

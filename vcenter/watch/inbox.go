@@ -13,7 +13,7 @@ import (
 	"vzones/vcenter/watch/model"
 )
 
-// Requirements select what a watch reads besides VMs.
+// Requirements select the data that a watch reads besides VMs.
 type Requirements struct {
 	Tags bool
 	// Categories are the tag categories in use.

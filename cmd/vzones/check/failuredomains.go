@@ -53,7 +53,7 @@ func (f *facts) sharedHosts() (found []Finding) {
 	return found
 }
 
-// separate returns the remedy for Nodes whose VMs share a host of a cluster. An empty advice is that of the kind.
+// separate returns the remedy for Nodes whose VMs share a host of a cluster. An empty advice means the kind's advice.
 func (f *facts) separate(cluster *topology.Object, nodes []*node) (advice, command string) {
 	if s := f.vcenter(cluster.Ref.VCenter).surveyed(); s != nil && s.ObjectsErr == nil {
 		hosts := 0

@@ -50,8 +50,7 @@ func nodeNames(w *world.World) []string {
 	return names
 }
 
-// follow sets node, and returns the VMs to read first: those of the Node and of Nodes with the same UUID
-// or name.
+// follow sets node, and returns the VMs to read first: the VMs of the Node and of Nodes with the same UUID or name.
 func (s *subject) follow(w *world.World) []inventory.Identity {
 	if i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == s.name }); i >= 0 {
 		s.node = w.Nodes[i]

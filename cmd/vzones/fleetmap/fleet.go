@@ -60,7 +60,7 @@ type node struct {
 	host *host
 	place
 	Marks []mark
-	// cause is nil if the Node has a placement. Otherwise its place is its host's, or that of its labels.
+	// cause is nil if the Node has a placement. Otherwise its place is its host's place, or the place in its labels.
 	cause *cause
 	// where contains the titles of the boxes around the Node.
 	where []string

@@ -21,15 +21,15 @@ import (
 	"vzones/topology"
 )
 
-// patience is how long the last decision about a Node remains valid while a new one is unknown, and how long a change of
-// another program waits for a decision to compare with. It allows for the repeated reads of the tags on the ancestors of a
-// joining Node's VM.
+// patience is the time for which the last decision about a Node remains valid while a new one is unknown, and for which a
+// change of another program waits for a decision to compare with. It allows for the repeated reads of the tags on the
+// ancestors of a joining Node's VM.
 const patience = 30 * time.Second
 
-// settle is how long a problem lasts before it is a decision. The VM of a joining Node may not be read yet.
+// settle is the time after which a problem is a decision. The VM of a joining Node may not be read yet.
 const settle = 3 * time.Second
 
-// lag is how long a change in a vCenter may take to reach the watch. Another program may see it earlier.
+// lag is the longest time until a change in a vCenter reaches the watch. Another program may see it earlier.
 const lag = 10 * time.Second
 
 // Kinds of changes besides those of a Plan. kindUninitialized is the problem of an uninitialized Node.
@@ -141,7 +141,8 @@ func (n *shadowed) add(o Observed) {
 	n.observed[i].To = o.To
 }
 
-// differences returns the differences between two states of a Node in what a cloud controller manager writes.
+// differences returns the differences between two states of a Node in the properties that a cloud controller manager
+// writes.
 func (s *shadow) differences(before, after *v1.Node) (all []Observed) {
 	add := func(kind, label, from, to string) {
 		if from != to {
@@ -367,7 +368,7 @@ func (s *shadow) conclude(n *shadowed, o Observed) {
 	s.print(Entry{Event: observed, Node: n.node.Name, VCenter: n.vcenter, Observed: &o})
 }
 
-// summary counts what was compared, and what the daemon would change now or leave as it is.
+// summary counts the compared changes, and the changes that the daemon would make now or leave unmade.
 func (s *shadow) summary() *Summary {
 	out := &Summary{Nodes: len(s.nodes), Pending: map[string]int{}, Unwritten: map[string]int{}, Observed: map[string]int{verdictAgrees: 0, verdictDiffers: 0, verdictUndecided: 0}}
 	for key, count := range s.verdicts {

@@ -47,7 +47,7 @@ type Entry struct {
 
 // Observed is a change of a Node by another program.
 type Observed struct {
-	// Kind is that of a Change, or providerID or node.
+	// Kind is the Kind of a Change, or providerID or node.
 	Kind  string `json:"kind"`
 	Label string `json:"label,omitempty"`
 	From  string `json:"from"`

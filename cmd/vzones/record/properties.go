@@ -50,7 +50,7 @@ var (
 	vms              = []string{typeVM}
 )
 
-// properties is the complete list of what is read and recorded of an inventory. Nothing else is written.
+// properties is the complete list of the recorded properties of an inventory. Nothing else is written.
 var properties = []property{
 	{nil, "name", writeText, asName, "labels from the inventory, paths, search by name"},
 	{nil, "parent", writeRef, asIs, "the path above a VM"},

@@ -1,5 +1,5 @@
-// Package record implements vzones record: it writes what the daemon reads of the vCenters and of the Nodes
-// to an archive, from which simulated vCenters can be started.
+// Package record implements vzones record: it writes the daemon's data about the vCenters and the Nodes to an archive, from
+// which simulated vCenters can be started.
 package record
 
 import (
@@ -120,7 +120,7 @@ type file struct {
 	summary string
 }
 
-// A result is what record read.
+// A result contains the recorded data.
 type result struct {
 	about *recording.About
 	files []file

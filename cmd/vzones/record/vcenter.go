@@ -29,7 +29,7 @@ const (
 	tagCacheTTL = time.Hour
 )
 
-// A reading is what one vCenter answered.
+// A reading contains the responses of one vCenter.
 type reading struct {
 	about   recording.VCenter
 	objects []types.ObjectContent

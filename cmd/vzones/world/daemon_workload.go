@@ -52,7 +52,7 @@ func matches(selector string, set map[string]string) bool {
 	return err == nil && parsed.Matches(labels.Set(set))
 }
 
-// incumbentImages are parts of the vSphere CPI's images, its own and those of distributions.
+// incumbentImages are parts of the names of the vSphere CPI's images, including images of distributions.
 var incumbentImages = []string{"cloud-provider-vsphere", "cloud-pv-vsphere", "/cpi/"}
 
 // IsIncumbent reports whether the daemon is the vSphere CPI. The manifest and the chart of vzones give their Pods

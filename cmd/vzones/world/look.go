@@ -170,7 +170,7 @@ func (l *Look) plan() {
 	l.Plan = policy.For(l.Node, &l.Place, settled, settled, now)
 }
 
-// OutOfService describes the out-of-service taint of vzones on a Node and what the Node waits for, or returns "".
+// OutOfService describes vzones' out-of-service taint on a Node and the event that ends it, or returns "".
 func (l *Look) OutOfService() string {
 	taint, isOurs := nodeinfo.OutOfServiceTaint(l.Node)
 	if !isOurs {

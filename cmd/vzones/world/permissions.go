@@ -21,7 +21,7 @@ type Permission struct {
 	Verb            string
 	// Name is empty for all objects.
 	Name string
-	// Without is what fails without the permission.
+	// Without is the failure if the permission is missing.
 	Without string
 	// IsMinor reports whether Nodes are handled without the permission.
 	IsMinor bool

@@ -98,7 +98,7 @@ func run(ctx context.Context, o *options) error {
 	return nil
 }
 
-// vm is what the kubelet reads about its host.
+// vm is the kubelet's view of its host.
 type vm struct {
 	cadvisortesting.Fake
 	uuid, bootID string

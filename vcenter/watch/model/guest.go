@@ -24,8 +24,8 @@ const (
 	maxInterfaces = 64
 	// maxAddresses limits the addresses of all interfaces with a virtual device together.
 	maxAddresses = 512
-	// maxGuestMade limits those of all other interfaces together. kube-proxy in IPVS mode creates
-	// thousands; none is a Node's.
+	// maxGuestMade limits the addresses of all other interfaces together. kube-proxy in IPVS mode creates thousands; none
+	// is a Node's.
 	maxGuestMade   = 64
 	maxAddressText = 64
 	// maxNetworkName is in bytes, like maxName.
