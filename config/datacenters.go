@@ -44,15 +44,15 @@ func IsDatacenterPattern(element string) bool {
 
 func parseDatacenter(s string) (datacenterSelector, error) {
 	d := datacenterSelector{text: s, isPath: strings.Contains(s, "/"), isPattern: strings.ContainsAny(s, "*?[")}
-	for _, element := range strings.Split(s, "/") {
+	for _, segment := range strings.Split(s, "/") {
 		switch {
-		case d.isPattern && malformed(element):
+		case d.isPattern && malformed(segment):
 			return d, errPattern
-		case !d.isPath || element == "" || element == ".":
-		case element == "..":
+		case !d.isPath || segment == "" || segment == ".":
+		case segment == "..":
 			return d, errUpwards
 		default:
-			d.segments = append(d.segments, element)
+			d.segments = append(d.segments, segment)
 		}
 	}
 	if n := len(d.segments); n > 0 && d.segments[n-1] == anyDepth {
@@ -106,13 +106,13 @@ func (d *datacenterSelector) matches(dc Datacenter) bool {
 	if !d.isPath {
 		return d.isPattern && matchName(d.text, dc.Name)
 	}
-	elements := strings.Split(strings.Trim(dc.Path, "/"), "/")
-	if len(elements) < len(d.segments) || (len(elements) > len(d.segments)) != d.isDeep {
+	pathSegments := strings.Split(strings.Trim(dc.Path, "/"), "/")
+	if len(pathSegments) < len(d.segments) || (len(pathSegments) > len(d.segments)) != d.isDeep {
 		return false
 	}
 	for i, pattern := range d.segments {
-		literal := pattern == elements[i] || pattern == topology.Unescaped(elements[i])
-		if !literal && (!d.isPattern && !d.isDeep || !matchName(pattern, elements[i])) {
+		literal := pattern == pathSegments[i] || pattern == topology.Unescaped(pathSegments[i])
+		if !literal && (!d.isPattern && !d.isDeep || !matchName(pattern, pathSegments[i])) {
 			return false
 		}
 	}

@@ -60,7 +60,7 @@ func (c *Controller) syncOutOfService(ctx context.Context, n *v1.Node, r *nodeRe
 	})
 }
 
-// forget leaves a Node. It first removes the taint of a Node that nodes.selector excludes.
+// forget forgets a Node. It first removes the taint of a Node that nodes.selector excludes.
 func (c *Controller) forget(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Get(i.name)
 	isOurs := false
@@ -68,7 +68,7 @@ func (c *Controller) forget(ctx context.Context, i item) time.Duration {
 		_, isOurs = nodeinfo.OutOfServiceTaint(n)
 	}
 	if !isOurs {
-		return c.leave(ctx, i)
+		return c.forgetUntainted(ctx, i)
 	}
 	c.store.Lock()
 	r := c.store.record(n)

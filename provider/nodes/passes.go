@@ -71,8 +71,8 @@ func (c *Controller) fleetChanged() {
 	}
 }
 
-// recheck enqueues Nodes that depend on other Nodes.
-func (c *Controller) recheck() {
+// requeueDependents enqueues Nodes that depend on other Nodes.
+func (c *Controller) requeueDependents() {
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {

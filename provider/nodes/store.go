@@ -107,7 +107,8 @@ func phaseOf(n *v1.Node, r *nodeRecord) phase {
 
 // nodeRecord is the state of one Node. Only the goroutine that syncs the Nodes uses the fields before memory.
 type nodeRecord struct {
-	// decision is the last decision, or nil. vm is its VM, or nil so that every change of a vCenter requeues the Node.
+	// decision is the last decision, or nil. vm is its VM, or nil if the decision has an error. While vm is nil, every
+	// change of a vCenter requeues the Node.
 	decision *placement.Decision
 	vm       *inventory.VM
 	// metadata is nil unless the Node is announced, last at announcedAt.

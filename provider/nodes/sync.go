@@ -63,28 +63,28 @@ func (c *Controller) changed(oldObj, newObj any) {
 		if silenceChanged {
 			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 		}
-		isRelevant := mayAffectOthers(c.placer, old, n)
+		othersAffected := mayAffectOthers(c.placer, old, n)
 		oldCondition := report.ConditionOf(old)
 		newCondition := report.ConditionOf(n)
 		switch {
-		case isRelevant, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), silenceChanged,
+		case othersAffected, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), silenceChanged,
 			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
 			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
 			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):
 			c.queue.Add(itemOf(n))
 		}
-		if !isRelevant {
+		if !othersAffected {
 			return
 		}
-		isSameVM = followKey(c.placer, old) == followKey(c.placer, n)
+		isSameVM = watchKey(c.placer, old) == watchKey(c.placer, n)
 	}
-	c.queue.AddAfter(item{job: recheckNodes}, gatherDelay)
+	c.queue.AddAfter(item{job: requeueDependents}, gatherDelay)
 	if !isSameVM {
-		c.queue.AddAfter(item{job: followNodes}, gatherDelay)
+		c.queue.AddAfter(item{job: watchVMs}, gatherDelay)
 	}
 }
 
-func followKey(p placer, n *v1.Node) string {
+func watchKey(p placer, n *v1.Node) string {
 	if p.IsForeign(n) {
 		return ""
 	}
@@ -115,9 +115,9 @@ type job int
 const (
 	syncNode job = iota
 	observeNodes
-	recheckNodes
+	requeueDependents
 	resyncNodes
-	followNodes
+	watchVMs
 	summarizeNodes
 	findConflicts
 	findPartitions
@@ -133,7 +133,7 @@ func (c *Controller) processNext(ctx context.Context) bool {
 		return false
 	}
 	switch i.job {
-	case followNodes:
+	case watchVMs:
 		c.follow(c.nodes.All(), false)
 	case resyncNodes:
 		c.resync()
@@ -143,8 +143,8 @@ func (c *Controller) processNext(ctx context.Context) bool {
 		}
 	case observeNodes:
 		c.observe(ctx)
-	case recheckNodes:
-		c.recheck()
+	case requeueDependents:
+		c.requeueDependents()
 	case summarizeNodes:
 		c.logSummary(ctx)
 	case findConflicts:
@@ -198,9 +198,9 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// leave forgets a Node that was deleted or is not ours. It first removes the condition that the Node got before another
-// cloud controller manager initialized it.
-func (c *Controller) leave(ctx context.Context, i item) time.Duration {
+// forgetUntainted forgets a Node that was deleted or is not ours and that does not have our taint. It first removes the
+// condition that the Node got before another cloud controller manager initialized it.
+func (c *Controller) forgetUntainted(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Get(i.name)
 	if err != nil || n.UID != i.uid || !nodeinfo.IsForeign(n.Spec.ProviderID) || report.ConditionOf(n).Status == "" || c.labels.Load() == nil {
 		c.store.forget(i.uid)
@@ -209,7 +209,7 @@ func (c *Controller) leave(ctx context.Context, i item) time.Duration {
 	c.store.Lock()
 	r := c.store.record(n)
 	if r.decision != nil {
-		// The record is of the time when the Node was perhaps ours.
+		// The record contains a decision made before another provider initialized the Node. Start with a new record.
 		delete(c.store.records, n.UID)
 		r = c.store.record(n)
 	}
@@ -228,7 +228,8 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 	maps.DeleteFunc(r.problems, func(about string, _ *report.Tracker) bool { return about != aboutVM && about != aboutDeletion })
 	d, err := c.placer.Join(n)
 	c.store.Lock()
-	// Read Rejected after Join: a rejection until then may be based on older data, and needs a new announcement.
+	// Read Rejected after Join: a rejection before Join returned may be based on older data than d, so the Node must be
+	// announced again.
 	if r.answers.Rejected {
 		r.answers.Rejected = false
 		r.metadata = nil

@@ -68,7 +68,7 @@ type Decision struct {
 
 	LastContact time.Time
 	// HasOldTagNames means that a tag may have been renamed since its name was read. TagNamesReadAt is the time at which
-	// the required tag names were read, zero if one was not.
+	// the tag names of all required categories were read. It is zero if the names of a category were not read.
 	HasOldTagNames bool
 	TagNamesReadAt time.Time
 
@@ -252,13 +252,13 @@ func (p *Placer) join(node *v1.Node) (*Decision, error) {
 		k.absentSince = time.Time{}
 	}
 	err := d.Err
-	hasOldNames := d.tagNamesPredate(time.Now().Add(-p.namesAge))
-	waitsForNames := hasOldNames && err == nil
+	namesTooOldToJoin := d.tagNamesPredate(time.Now().Add(-p.namesAge))
+	waitsForNames := namesTooOldToJoin && err == nil
 	if !waitsForNames {
 		k.names = nameWait{}
 	}
 	switch {
-	case !hasOldNames:
+	case !namesTooOldToJoin:
 	case err == nil && !d.tagNamesPredate(k.names.start()):
 		k.names.markRead()
 	default:
@@ -363,8 +363,8 @@ func locationAnnotations(states []inventory.State, n *v1.Node, m *inventory.VM, 
 	return annotations
 }
 
-// isRecorded reports whether the Node's annotations contain the VM's location. While the configuration entry in the
-// annotations fails, another entry for the same vCenter is equal to it, so that an outage causes no write.
+// isRecorded reports whether the Node's annotations contain the VM's location. While the vCenter cannot be read through the
+// recorded configuration entry, the same VM found through another entry also matches, so that an outage causes no write.
 func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.VM, snapshot *inventory.Snapshot) bool {
 	if id.Recorded == m.Ref {
 		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())

@@ -102,7 +102,7 @@ func (p *Policy) planInstanceType(out *Plan, node *v1.Node, decision *placement.
 }
 
 // compareType returns the difference of the instance type, and whether there is one. There is none if the VM's type is
-// unknown, or a key has another component's type. FormerType is equal to the current type.
+// unknown, or a key has another component's type. A Node with FormerType does not differ either.
 func compareType(node *v1.Node, decision *placement.Decision) (Difference, bool) {
 	if decision.VM == nil || decision.InstanceType == "" {
 		return Difference{}, false

@@ -44,11 +44,11 @@ func (i *item) Name() string {
 }
 
 // List returns Name and, for several Nodes, at most limit of their names in parentheses.
-func (i *item) List(most int) string {
+func (i *item) List(limit int) string {
 	if len(i.Names) == 1 {
 		return i.Name()
 	}
-	return i.Name() + " (" + quote.Some(i.Names, most) + ")"
+	return i.Name() + " (" + quote.Some(i.Names, limit) + ")"
 }
 
 // Where returns the titles of the boxes that contain all of the objects, outermost first, or "".

@@ -166,7 +166,8 @@ func (m *Model) SetNamedByNodes(ids map[string]bool) bool {
 // SetTags replaces the tags, and reports whether they have changed.
 func (m *Model) SetTags(attached tags.Attachments) bool {
 	if attached.Equal(m.tags) {
-		// Keep the value that snapshots share: Equal compares errors only by their text.
+		// Keep the old value, which snapshots share. The new value may contain different error values with the same texts,
+		// because Equal compares only the texts.
 		return false
 	}
 	m.tags = attached
