@@ -8,7 +8,7 @@
 //
 //	a Node changed                             → syncNode
 //	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
-//	a Node was added, deleted, or changed VMs  → follow, recheck: syncNode for the Nodes that it affects
+//	a Node was added, deleted, or changed VMs  → follow, requeueDependents: syncNode for the Nodes that it affects
 //	a Node stopped reporting, or reports again → findPartitions
 //	every minute                               → resync: syncNode for each Node, findPartitions; logSummary
 package nodes
