@@ -71,9 +71,9 @@ func TestWhyNoNode(t *testing.T) {
 // The daemon's condition or Warning about a Node is reported unless another finding is about the Node.
 func TestReported(t *testing.T) {
 	condition := func(status v1.ConditionStatus) []v1.NodeCondition {
-		return []v1.NodeCondition{{Type: nodeinfo.TopologyReady, Status: status, Reason: "VCenterLoginFailed", Message: "secrets is forbidden"}}
+		return []v1.NodeCondition{{Type: nodeinfo.TopologyReady, Status: status, Reason: "CredentialsMissing", Message: "secrets is forbidden"}}
 	}
-	warning := v1.Event{Reason: "VCenterLoginFailed", Message: "secrets is forbidden"}
+	warning := v1.Event{Reason: "CredentialsMissing", Message: "secrets is forbidden"}
 	f := of(nil)
 	n := f.nodes[0]
 	for name, c := range map[string]struct {
