@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"vzones/provider/framework"
 	"vzones/provider/nodeinfo"
 	"vzones/provider/report"
 	"vzones/topology"
@@ -108,6 +109,24 @@ func TestWokenWhileTheFrameworkAsks(t *testing.T) {
 		}
 		w.pass(gather)
 		w.want(2, "in the middle of the question")
+	})
+}
+
+// TestWokenAfterALateAnswer: an answer from a bad state is recorded after the controller has decided from the good state.
+func TestWokenAfterALateAnswer(t *testing.T) {
+	withWaking(t, func(w *waking) {
+		w.become(true)
+		w.want(1, "when the VM is known")
+		w.unseen(false)
+		node := w.node("node-1")
+		if _, err := w.provider.placer.JoinAndReserve(node); err == nil {
+			t.Fatal("the Node joins in a bad state")
+		}
+		w.become(true)
+		w.want(1, "before the answer is recorded")
+		w.provider.guard.RecordMetadata(node, nil, framework.Additions{})
+		w.pass(gather)
+		w.want(2, "after the answer is recorded")
 	})
 }
 

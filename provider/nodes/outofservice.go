@@ -60,7 +60,7 @@ func (c *Controller) syncOutOfService(ctx context.Context, n *v1.Node, r *nodeRe
 	})
 }
 
-// forget forgets a Node. It first removes the taint of a Node that nodes.selector excludes.
+// forget removes the record of a Node that was deleted or is not ours, after its taint if nodes.selector excludes it.
 func (c *Controller) forget(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Get(i.name)
 	isOurs := false

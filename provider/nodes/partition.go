@@ -123,7 +123,7 @@ func (l *labeler) reportPartitions(log klog.Logger, zones map[nodeinfo.Zone]*zon
 				p.reportedAt = now
 				problem := z.problem(zone)
 				l.emitOnPod(v1.EventTypeWarning, problem.Reason, problem.Text)
-				zoneLog.Info("Most Nodes of a zone have stopped reporting although their VMs run", "cutOff", len(z.cutOff), "nodes", z.total)
+				zoneLog.Info("Most Nodes of a zone have stopped reporting although their VMs run", "nodes", len(z.cutOff), "of", z.total)
 			}
 			l.partitions[zone] = p
 		case exists && (!isReported || !z.mayBePartitioned()):

@@ -58,7 +58,7 @@ func (s *Store) ExistingMemory(node types.UID) *placement.Memory {
 // AnswersAbout implements framework.AnswerStore.
 func (s *Store) AnswersAbout(n *v1.Node) *framework.Answers { return &s.record(n).answers }
 
-// Requeue implements framework.AnswerStore.
+// Requeue implements framework.AnswerStore. The delay bounds the rate if the framework rejects a Node again and again.
 func (s *Store) Requeue(n *v1.Node) {
 	s.Lock()
 	defer s.Unlock()

@@ -198,8 +198,8 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// forgetUntainted forgets a Node that was deleted or is not ours and that does not have our taint. It first removes the
-// condition that the Node got before another cloud controller manager initialized it.
+// forgetUntainted removes the record of a Node that does not have our taint. It first removes the condition that the Node
+// got before another cloud controller manager initialized it.
 func (c *Controller) forgetUntainted(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Get(i.name)
 	if err != nil || n.UID != i.uid || !nodeinfo.IsForeign(n.Spec.ProviderID) || report.ConditionOf(n).Status == "" || c.labels.Load() == nil {

@@ -72,8 +72,8 @@ VCENTER:OBJECT. The tag replaces the object's tags of the category. Without NAME
 object has no tag of the category.
 
 --watch runs beside another cloud controller manager until it is interrupted. It prints
-each change that the daemon would make, and compares each change that the other one or a
-person makes: agrees, differs with the reason, or undecided. The last line counts them.
+each change that the daemon would make, and compares it with each change by another
+writer: agrees, differs with the reason, or undecided. The last line counts them.
 
 NOW is the current value, EXPECTED is the value of the placement after the change, and
 DAEMON is the daemon's action. Annotations and the condition of vzones are not listed.

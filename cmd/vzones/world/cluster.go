@@ -33,7 +33,7 @@ func (w *World) connect(f *Flags) error {
 	rules.ExplicitPath = f.Kubeconfig
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &f.Overrides)
 	raw, err := rules.Load()
-	if f.Overrides.ClusterInfo.Server != "" && err != nil {
+	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %s", masked(err))
 	}
 	if f.Overrides.ClusterInfo.Server != "" && api.IsConfigEmpty(raw) {

@@ -13,7 +13,7 @@ import (
 // ErrFenced is the error of a write to a Node by an instance that does not lead.
 var ErrFenced = errors.New("this instance does not hold the Lease and must not write to Nodes")
 
-// A Fence allows writes to Nodes only while this process leads. To cancel the context is not enough, because some of the
+// A Fence allows writes to Nodes only while this process leads. Canceling the context is not enough, because some of the
 // framework's workers write without it. The zero value rejects writes.
 type Fence struct {
 	mu       sync.Mutex

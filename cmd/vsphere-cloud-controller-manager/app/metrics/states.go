@@ -48,7 +48,7 @@ var snapshotGauges = []struct {
 }{
 	{"vcenter_indexed_uuids", func(s *inventory.Snapshot) int { return s.Len() }, "Distinct VM UUIDs in a vCenter's index."},
 	{"vcenter_watched_vms", func(s *inventory.Snapshot) int { return len(s.VMs) }, "VMs of a vCenter that belong to Nodes and are watched in detail."},
-	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above the watched VMs of a vCenter whose tags the account cannot read."},
+	{"vcenter_unreadable_tag_objects", func(s *inventory.Snapshot) int { return len(s.NotPermitted) }, "Objects above a vCenter's watched VMs, with tags that the account cannot read."},
 }
 
 // States collects the states of vCenters and Nodes at the time of the scrape.
