@@ -14,18 +14,27 @@ const (
 	lastPort  = 32000
 )
 
-// returnedPorts contains the ports that FreePort has returned.
-var returnedPorts sync.Map
+// claims are UDP sockets with the numbers of the TCP ports that FreePort has returned. They stay open until the process
+// ends, so that no other test process, which may run at the same time, returns the same port.
+var claims struct {
+	mu      sync.Mutex
+	sockets []net.PacketConn
+}
 
-// FreePort returns an unused loopback port, never the same port twice. Only a process that binds an explicit
-// port can take it before the caller listens.
+// FreePort returns an unused loopback port, and none that it has already returned to a process that still runs. Only a
+// process that binds an explicit port can take it before the caller listens.
 func FreePort() (int, error) {
 	for range 1000 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		if _, isGiven := returnedPorts.LoadOrStore(port, true); isGiven {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		claim, err := net.ListenPacket("udp", address)
+		if err != nil {
 			continue
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		claims.mu.Lock()
+		claims.sockets = append(claims.sockets, claim)
+		claims.mu.Unlock()
+		l, err := net.Listen("tcp", address)
 		if err != nil {
 			continue
 		}

@@ -86,9 +86,9 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestStopEndsAProcess(t *testing.T) {
 	leakFree(t)
-	for _, role := range []string{roleSleep, roleStubborn} {
+	for role, grace := range map[string]time.Duration{roleSleep: time.Minute, roleStubborn: 200 * time.Millisecond} {
 		p := startSelf(t, role)
-		if err := p.Stop(200 * time.Millisecond); err != nil {
+		if err := p.Stop(grace); err != nil {
 			t.Errorf("stopping a process with the role %s: %v", role, err)
 		}
 		if alive(p.cmd.Process.Pid) {
