@@ -20,12 +20,12 @@ import (
 // logHeader matches the header of a log line; its group is the source file.
 var logHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+ +\d+ ([^:\] ]+):\d+\] `)
 
-const defaultTimeout = time.Minute
+const defaultTimeout = 3 * time.Minute
 
 func expectations() []command {
 	return []command{
 		{"expect NODE… CONDITION… [within DURATION]",
-			"waits until all conditions (see below) are met for all these Nodes at the same time, by default for at most a minute", expectCommand},
+			"waits until all conditions (see below) are met for all these Nodes at the same time, by default for at most three minutes", expectCommand},
 		{"hold DURATION NODE… CONDITION…", "checks that all conditions are met for all these Nodes, from now until DURATION has passed", holdCommand},
 		{"mark requests", "resets the request counts, so that they start here", func(*arguments) action {
 			return func(_ context.Context, w *world) error {

@@ -178,8 +178,8 @@ func TestFailures(t *testing.T) {
 	const node, daemon = "node create node\n", "node create node\ndaemon start\nexpect node initialized\n"
 	for name, c := range map[string]struct{ script, want string }{
 		"wrong zone":    {daemon + "expect node initialized zone=b within 100ms", "story.txtar:11: expect node initialized zone=b within 100ms: not met within 100ms; actual:\n  node: topology.kubernetes.io/zone=a\n"},
-		"not for long":  {"node create node\ndaemon start\nhold 20s node uninitialized", "actual:\n  node: initialized"},
-		"touched":       {node + "daemon start\nhold 20s node untouched", "actual:\n  node: written to by vsphere-cloud-controller-manager"},
+		"not for long":  {"node create node\ndaemon start\nhold 60s node uninitialized", "actual:\n  node: initialized"},
+		"touched":       {node + "daemon start\nhold 60s node untouched", "actual:\n  node: written to by vsphere-cloud-controller-manager"},
 		"requests":      {daemon + "requests east Login = 7", "east: 1 requests of Login, want = 7: map"},
 		"sessions left": {daemon + `vcenter east FaultREST "DELETE /*" 500`, "at the end: east has 1 sessions left (0 SOAP, 1 REST; 0 ignored)"},
 		"ended":         {node + "daemon start --no-such-flag\nexpect node initialized", "story.txtar:10: expect node initialized: the daemon exited unexpectedly"},
@@ -192,7 +192,7 @@ func TestFailures(t *testing.T) {
 		"status":        {node + "mark nodes\nnode unknown node\nexpect node as-marked within 100ms", "actual:\n  node: &Node{"},
 		"metric":        {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 7 within 1s", "vsphere_ccm_nodes{outcome=placed} is 1, want = 7"},
 		"too early":     {daemon + "metric vsphere_ccm_nodes{outcome=placed} = 1 after 1h", ", want at least 1h0m0s"},
-		"lost":          {node + "writer start 10ms\nhold 1s node exists\nnode label node example.com/writer=0\nwriter stop", "a change by the other writer to node is lost: "},
+		"lost":          {node + "writer start 10ms\nexpect node tainted example.com/writer\nnode label node example.com/writer=0\nwriter stop", "a change by the other writer to node is lost: "},
 		"no Pod Event":  {daemon + "pod event Fire says smoke within 100ms", "pod event Fire says smoke within 100ms: not met within 100ms; actual: Events: none"},
 		"leak":          {daemon + "secret write east password=" + "vsphere-vm", "the log contains a password of the script as plain text"},
 		"Event":         {daemon + "expect node event Synced\nsecret write \"password=synced successfully\"", "an Event contains a password of the script as plain text"},
