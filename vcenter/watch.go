@@ -125,11 +125,14 @@ func (r *reporter) send(ctx context.Context, u update) {
 	}
 }
 
+// Publish returns once the snapshot is stored, because Inbox.CatchUp promises that it then contains each reported change.
 func (r *reporter) Publish(ctx context.Context, p watch.Publication) {
 	r.send(ctx, func(m *monitor) bool {
 		m.read(ctx, r.spec, p)
 		return true
 	})
+	// The monitor receives this update after it has handled the first.
+	r.send(ctx, func(*monitor) bool { return false })
 }
 
 func (r *reporter) Started() {
