@@ -36,7 +36,8 @@ func TestASnapshotIsCurrentOrHasAnError(t *testing.T) {
 			})
 			n1, east := w.id("n1"), w.sim.VCenter("east")
 			w.fleet.Follow([]inventory.Identity{n1})
-			w.found(n1)
+			w.in(n1, "east/a")
+			w.quiet()
 			before := w.east()
 			if before.Err != nil || before.Outdated {
 				t.Fatalf("before anything happens: error %v, outdated %t", before.Err, before.Outdated)

@@ -43,7 +43,9 @@ func TestRestartWithARecord(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Fleet, []config.VCenter){"all datacenters": nil, "one": only("dc1")} {
 		t.Run(name, func(t *testing.T) {
 			w := run(t, twoVCenters, slow, change)
-			began := time.Now() // Starting the vCenters takes time on a busy computer.
+			east := w.sim.VCenter("east")
+			w.until("the first page", func([]inventory.State) bool { return east.Requests()["WaitForUpdatesEx"] > 0 })
+			began := time.Now() // Logging in and reading the datacenters takes time on a busy computer.
 			nobody := known(identity(t, stranger), "east", "vm-99999")
 			w.fleet.Follow([]inventory.Identity{nobody})
 			w.until("absence", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
@@ -52,7 +54,6 @@ func TestRestartWithARecord(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			// The vCenter is not asked repeatedly.
-			east := w.sim.VCenter("east")
 			asked := east.Requests()["ModifyListView"]
 			for i := range 3 {
 				before := w.fleet.States()[0].Snapshot

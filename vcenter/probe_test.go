@@ -48,7 +48,7 @@ func TestProbeProvesContact(t *testing.T) {
 	if n := east.Requests()["CurrentTime"]; n != 0 {
 		t.Fatalf("%d requests without a probe", n)
 	}
-	east.SetDelay(200 * time.Millisecond)
+	east.SetDelay(2 * time.Second)
 	w.fleet.Probe("nobody's")
 	asked := time.Now()
 	for range 500 {

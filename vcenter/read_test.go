@@ -69,14 +69,14 @@ vcenters:
     tags: {region: east}
     clusters: [{name: c1, tags: {zone: a}, hosts: 4}]
     vms: [{name: n, count: COUNT}]
-`, "COUNT", count), Options{Requirements: Requirements{Tags: true}, PollTime: time.Hour, TagRefresh: time.Hour}, nil)
+`, "COUNT", count), Options{Requirements: Requirements{Tags: true}, Timeout: 5 * time.Minute, PollTime: time.Hour, TagRefresh: time.Hour}, nil)
 		var ids []inventory.Identity
 		for _, m := range w.sim.VMs() {
 			ids = append(ids, identity(t, m.UUID))
 		}
 		w.fleet.Follow(ids)
 		for _, id := range ids {
-			w.found(id)
+			w.in(id, "east/a")
 		}
 		t.Logf("%s VMs: %v", count, w.sim.VCenter("east").Requests())
 		return w.sim.VCenter("east").Total()

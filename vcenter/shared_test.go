@@ -38,8 +38,8 @@ func TestFleetByClonedSession(t *testing.T) {
 	if n := len(manager.Requests("/session", "")); n != 1 {
 		t.Errorf("%d requests to the session manager", n)
 	}
-	east.EndSessions()
 	before := time.Now()
+	east.EndSessions()
 	w.until("a newer snapshot of another session", func(states []inventory.State) bool {
 		return len(manager.Requests("/session", "")) == 2 && east.Requests()["CreatePropertyCollector"] == 2 && states[0].Err == nil && states[0].Snapshot.ReadAt.After(before) && w.zone(id) == "east/a"
 	})

@@ -9,6 +9,7 @@ import (
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/vcentertest"
 )
 
 // TestBetweenTwoAddresses checks that results from the previous address are ignored after a change, also before
@@ -62,7 +63,9 @@ func TestBetweenTwoAddresses(t *testing.T) {
 // TestAVCenterThatGoesDuringASearch invalidates the search. A session is not used at another address.
 func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 	t.Parallel()
-	w := run(t, twoVCenters, slow, nil)
+	opts, calls := slow, new(vcentertest.Counter)
+	opts.Observer = calls
+	w := run(t, twoVCenters, opts, nil)
 	w.fleet.Follow([]inventory.Identity{w.id("n1"), w.id("w1")})
 	w.found(w.id("n1"))
 	w.found(w.id("w1"))
@@ -71,13 +74,14 @@ func TestAVCenterThatGoesDuringASearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	west := w.sim.VCenter("west")
-	west.SetDelay(500 * time.Millisecond)
-	before := west.Requests()["FindAllByUuid"]
+	west.Hang()
+	begun, answered := west.Requests()["FindAllByUuid"], calls.Count("FindAllByUuid")
 	done := make(chan error, 1)
 	go func() { done <- w.fleet.ConfirmAbsent(w.ctx, absent) }()
-	w.until("the search under way", func([]inventory.State) bool { return west.Requests()["FindAllByUuid"] > before })
-	time.Sleep(100 * time.Millisecond) // By then east has answered.
+	w.until("the search under way", func([]inventory.State) bool { return west.Requests()["FindAllByUuid"] > begun })
+	w.until("east's answer", func([]inventory.State) bool { return calls.Count("FindAllByUuid") > answered })
 	w.fleet.Apply(w.cfgs[1:], slow.Requirements)
+	w.do(west.Recover())
 	if err := <-done; !errors.Is(err, topology.ErrUnknown) {
 		t.Errorf("absent from east, which is gone: %v", err)
 	}

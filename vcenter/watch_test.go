@@ -19,7 +19,7 @@ func TestABrokenConnectionKeepsTheSession(t *testing.T) {
 	w := run(t, twoVCenters, quick, nil)
 	id := w.id("n1")
 	w.fleet.Follow([]inventory.Identity{id})
-	w.found(id)
+	w.in(id, "east/a")
 	east := w.sim.VCenter("east")
 	for i := range 5 {
 		east.Refuse()

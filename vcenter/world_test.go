@@ -83,7 +83,7 @@ func (w *world) start(source CredentialSource, opts Options) {
 // until waits for a condition on the states, with a generous limit.
 func (w *world) until(what string, ok func([]inventory.State) bool) {
 	w.Helper()
-	limit := time.After(3 * time.Minute)
+	limit := time.After(5 * time.Minute) // The login throttle may take that long on a busy computer.
 	for !ok(w.fleet.States()) {
 		select {
 		case <-w.changed:

@@ -162,9 +162,13 @@ func TestPrintingTakesNoTime(t *testing.T) {
 		"short of a URL": strings.Repeat("x", 4000) + `Post "https://made-up`,
 	} {
 		err := faults.Printable{Err: errors.New(strings.Repeat(part, 4<<20/len(part)))}
-		began := time.Now()
-		text := err.Error()
-		if took := time.Since(began); took > 200*time.Millisecond || len(text) > 1100 || strings.Contains(text, "made-up") {
+		text, took := "", time.Hour
+		for range 5 { // The fastest counts, because the computer may be busy.
+			began := time.Now()
+			text = err.Error()
+			took = min(took, time.Since(began))
+		}
+		if took > 200*time.Millisecond || len(text) > 1100 || strings.Contains(text, "made-up") {
 			t.Errorf("%s: %v, %d bytes: %.200q", name, took, len(text), text)
 		}
 		for _, r := range text {

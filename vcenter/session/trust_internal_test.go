@@ -32,7 +32,7 @@ func TestTrustIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newSOAPClient(&cfg, accept, time.Second)
+	c := newSOAPClient(&cfg, accept, time.Minute)
 	defer c.Client.CloseIdleConnections()
 	get := func() error {
 		c.Client.CloseIdleConnections()
@@ -73,7 +73,7 @@ func clientOf(t *testing.T, cfg *config.VCenter) *soap.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSOAPClient(cfg, accept, time.Second)
+	return newSOAPClient(cfg, accept, time.Minute)
 }
 
 func TestShownIsBounded(t *testing.T) {

@@ -74,7 +74,7 @@ func simulate(t *testing.T) *simulated {
 
 func (w *simulated) open(password string) {
 	w.Helper()
-	e := session.NewEndpoint(w.cfg, session.Options{Timeout: 2 * time.Second, LoginTimeout: 2 * time.Second,
+	e := session.NewEndpoint(w.cfg, session.Options{Timeout: time.Minute, LoginTimeout: time.Minute,
 		Throttle: session.NewLoginThrottle(session.LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 	s, err := session.Open(w.Context(), e, credentials.Credentials{User: w.cfg.User, Password: config.NewPassword(password)})
 	if err != nil {
