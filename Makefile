@@ -182,7 +182,7 @@ test-race: $(API) $(KUBELET) ## run the unit tests and some scenarios with the r
 .PHONY: test-scenarios
 test-scenarios: build $(API) $(KUBELET) ## run the scenarios and vzones scripts that make test skips
 	@$(TEST) -timeout 40m ./test/scenarios -rest
-	@$(TEST) -run 'TestClusterScripts$$' ./cmd/vzones
+	@$(TEST) -timeout 40m -run 'TestClusterScripts$$' ./cmd/vzones
 
 .PHONY: fmt
 fmt: $(LINT) ## format the Go files

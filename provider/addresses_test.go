@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -138,6 +139,26 @@ func TestOthersMayChangeTheirAddresses(t *testing.T) {
 		c.pass(time.Minute)
 		c.wantEvents()
 	}, withStatus(aNode("metal", untainted), both("10.0.0.1")...))
+}
+
+// TestTheAddressLoopAsksBeforeTheFirstAddresses: the framework removes the taint and then writes the addresses. Its address
+// loop must not replace the guest's host name if it asks in between.
+func TestTheAddressLoopAsksBeforeTheFirstAddresses(t *testing.T) {
+	p, _ := provide(states{stateOf("east", newVM(uuidA, func(m *inventory.VM) { m.HostName = "guest" }))})
+	node := withStatus(aNode("node-1", withSystemUUID(uuidA)), v1.NodeAddress{Type: v1.NodeHostName, Address: "node-1"})
+	joining, err := p.InstanceMetadata(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	untainted(node)
+	node.Spec.ProviderID = joining.ProviderID
+	running, err := p.InstanceMetadata(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(joining.NodeAddresses, running.NodeAddresses); d != "" {
+		t.Errorf("the addresses of the initialization (-) and of the address loop (+):\n%s", d)
+	}
 }
 
 // TestAHostNameThatIsAnotherNodesName: such a name, which any guest can report, is only kept, never given.

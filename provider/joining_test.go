@@ -345,25 +345,27 @@ func TestNamesThatAreOld(t *testing.T) {
 		"none could be read by anything": {100000 * time.Hour, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := named(stateOf("east", newVM(uuidA)), c.age, c.categories...)
-			if c.categories == nil {
-				s.TagNames = inventory.TagNames{}
-			}
-			p, fleet := provide(states{s})
-			node := aNode("node-1", withSystemUUID(uuidA))
-			metadata, err := p.InstanceMetadata(t.Context(), node)
-			if err != nil || (metadata == nil) != c.waits {
-				t.Errorf("InstanceMetadata = %+v, %v, want the Node to wait: %t", metadata, err, c.waits)
-			}
-			if (len(fleet.tagsRead()) > 0) != c.waits {
-				t.Errorf("read again: %q", fleet.tagsRead())
-			}
-			if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
-				t.Errorf("it waits for %v", err)
-			}
-			if err := p.placer.Decide(node).Err; err != nil {
-				t.Errorf("what is known: %v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := named(stateOf("east", newVM(uuidA)), c.age, c.categories...)
+				if c.categories == nil {
+					s.TagNames = inventory.TagNames{}
+				}
+				p, fleet := provide(states{s})
+				node := aNode("node-1", withSystemUUID(uuidA))
+				metadata, err := p.InstanceMetadata(t.Context(), node)
+				if err != nil || (metadata == nil) != c.waits {
+					t.Errorf("InstanceMetadata = %+v, %v, want the Node to wait: %t", metadata, err, c.waits)
+				}
+				if (len(fleet.tagsRead()) > 0) != c.waits {
+					t.Errorf("read again: %q", fleet.tagsRead())
+				}
+				if _, err := p.placer.Join(node); (err != nil) != c.waits || c.waits && !errors.Is(err, topology.ErrUnknown) {
+					t.Errorf("it waits for %v", err)
+				}
+				if err := p.placer.Decide(node).Err; err != nil {
+					t.Errorf("what is known: %v", err)
+				}
+			})
 		})
 	}
 }

@@ -107,11 +107,13 @@ func (c *cluster) detach() {
 	c.updateStatus(n)
 }
 
-// report sets node-1's Ready condition.
+// report sets node-1's Ready condition, and waits until the daemon knows it: the fake API server does not reject the
+// patch of a daemon that has an older version of the Node.
 func (c *cluster) report(ready v1.ConditionStatus) {
 	n := c.node("node-1").DeepCopy()
 	n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: ready}}
 	c.updateStatus(n)
+	c.settle()
 }
 
 func (c *cluster) taint(taints ...v1.Taint) {

@@ -77,7 +77,7 @@ func (r *resolution) decideRules(traces []trace) {
 		switch {
 		case !rule.hasSource():
 		case rule.Category == "":
-			r.decideByInventory(rule)
+			r.decideWithoutTag(rule)
 		case r.isInvisible(rule.Category):
 			r.fail(rule, r.categoryError(rule.Category))
 		case v.invisible != "" && traces[i].varied:
@@ -99,6 +99,14 @@ func (r *resolution) decideRules(traces []trace) {
 	r.addSystemFolders(v.skipped)
 }
 
+func (r *resolution) decideWithoutTag(rule *Rule) {
+	if rule.HostGroup != "" || rule.Inventory == InventoryFaultDomain {
+		r.decideByMembership(rule)
+	} else {
+		r.decideByInventory(rule)
+	}
+}
+
 func (r *resolution) addSystemFolders(passed skipped) {
 	for _, o := range passed.system {
 		r.placement.SystemUnread = appendUnique(r.placement.SystemUnread, o)
@@ -110,7 +118,7 @@ func (r *resolution) decideLevel(rule *Rule) {
 	case !rule.hasSource():
 		return
 	case rule.Category == "":
-		r.decideByInventory(rule)
+		r.decideWithoutTag(rule)
 		return
 	case r.isInvisible(rule.Category):
 		r.fail(rule, fmt.Errorf("label %s: %w", rule.Label, r.categoryError(rule.Category)))

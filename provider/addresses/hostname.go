@@ -8,7 +8,7 @@ import (
 
 // hostName prefers the Hostname of an initialized Node, since the guest's name changes while it boots.
 func (input *Input) hostName() string {
-	for _, name := range append([]string{hostNameIn(input.Current), input.HostName}, input.OwnNames...) {
+	for _, name := range append([]string{input.InitialHostName, HostNameIn(input.Current), input.HostName}, input.OwnNames...) {
 		if inventory.IsHostName(name) {
 			return name
 		}
@@ -16,7 +16,8 @@ func (input *Input) hostName() string {
 	return ""
 }
 
-func hostNameIn(addrs []v1.NodeAddress) string {
+// HostNameIn returns the Hostname among addresses, or "".
+func HostNameIn(addrs []v1.NodeAddress) string {
 	for _, a := range addrs {
 		if a.Type == v1.NodeHostName {
 			return a.Address

@@ -134,6 +134,8 @@ type Input struct {
 	Rules *config.AddressRules
 	// Families contains "ipv4", "ipv6" or both, the preferred family first.
 	Families []string
+	// InitialHostName was chosen for an initialized Node that may not show it yet, or is empty.
+	InitialHostName string
 	// OwnNames are the Node's current Hostname and its name.
 	OwnNames []string
 	// Provided is the annotation of --node-ip: an address, or an address of each family with a comma between.
@@ -162,7 +164,7 @@ type Selection struct {
 func NewInput(m *inventory.VM, node *v1.Node, rules *config.AddressRules, families []string) Input {
 	input := Input{VM: *m, Rules: rules, Families: families}
 	if node != nil {
-		input.OwnNames = []string{hostNameIn(node.Status.Addresses), node.Name}
+		input.OwnNames = []string{HostNameIn(node.Status.Addresses), node.Name}
 		input.Provided = node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
 		if !nodeinfo.IsUninitialized(node) {
 			input.Current = node.Status.Addresses

@@ -100,7 +100,8 @@ func (c *Cache) Has(node *v1.Node) bool {
 // Get returns the Node with a name, which may be foreign.
 func (c *Cache) Get(name string) (*v1.Node, error) { return c.lister.Get(name) }
 
-// Announce calls the handlers of Informer as if a Node had been updated.
+// Announce calls the handlers of Informer as if a Node had been updated. Only then does the running framework look at an
+// uninitialized Node.
 func (c *Cache) Announce(node *v1.Node) {
 	c.mu.Lock()
 	handlers := c.handlers

@@ -154,6 +154,7 @@ type guardedNodes struct {
 	guard *Guard
 }
 
+// Update initializes a Node, with the answer's additions. Only the framework's node controller calls it.
 func (c guardedNodes) Update(ctx context.Context, n *v1.Node, opts metav1.UpdateOptions) (*v1.Node, error) {
 	for _, m := range c.guard.lastAnswers(n).metadata {
 		if m.isJoining && m.hasMetadata && m.providerID == n.Spec.ProviderID {

@@ -70,8 +70,8 @@ func TestSlimIsShort(t *testing.T) {
 		if len(n.Status.Conditions) > 0 {
 			t.Errorf("%.60q: conditions %.300v", id, n.Status.Conditions)
 		}
-		if len(n.Spec.ProviderID) > longestProviderID || nodeinfo.IsForeign(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
-			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, nodeinfo.IsForeign(n.Spec.ProviderID), len(n.Status.Addresses))
+		if len(n.Spec.ProviderID) > longestProviderID || nodeinfo.IsOtherProviders(n.Spec.ProviderID) != foreign || n.Status.NodeInfo.SystemUUID != "" || len(n.Status.Addresses) != mostAddresses {
+			t.Errorf("%.60q: foreign %v, %d addresses", n.Spec.ProviderID, nodeinfo.IsOtherProviders(n.Spec.ProviderID), len(n.Status.Addresses))
 		}
 		for _, id := range []string{id, n.Spec.ProviderID} {
 			if u, err := nodeinfo.ParseProviderID(id); err == nil || len(err.Error()) > 1000 {

@@ -161,8 +161,8 @@ func Scheme(id string) string {
 	return quote.Plain(provider)
 }
 
-// IsForeign reports whether a provider ID belongs to another provider.
-func IsForeign(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
+// IsOtherProviders reports whether a provider ID belongs to another provider.
+func IsOtherProviders(id string) bool { return id != "" && !strings.HasPrefix(id, scheme) }
 
 // FormatLocation returns the value of the annotation KeyVM.
 func FormatLocation(vm topology.Ref) string { return vm.VCenter + "/" + vm.ID }

@@ -58,8 +58,8 @@ func TestParseProviderID(t *testing.T) {
 		"vsphere://" + strings.ToUpper(uuidA),
 		"vsphere://" + strings.ReplaceAll(uuidA, "-", ""),
 	} {
-		if u, err := ParseProviderID(id); err != nil || u != mustUUID(uuidA) || IsForeign(id) {
-			t.Errorf("%s is %s, %v, foreign %v", id, u, err, IsForeign(id))
+		if u, err := ParseProviderID(id); err != nil || u != mustUUID(uuidA) || IsOtherProviders(id) {
+			t.Errorf("%s is %s, %v, foreign %v", id, u, err, IsOtherProviders(id))
 		}
 	}
 	for id, foreign := range map[string]bool{
@@ -77,8 +77,8 @@ func TestParseProviderID(t *testing.T) {
 		"providerless://vsphere://" + uuidA: true,
 		uuidA:                               true,
 	} {
-		if IsForeign(id) != foreign {
-			t.Errorf("%q foreign: %v", id, IsForeign(id))
+		if IsOtherProviders(id) != foreign {
+			t.Errorf("%q foreign: %v", id, IsOtherProviders(id))
 		}
 		if u, err := ParseProviderID(id); err == nil {
 			t.Errorf("%q is %s", id, u)
@@ -98,7 +98,7 @@ func FuzzProviderID(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if IsForeign(id) {
+		if IsOtherProviders(id) {
 			t.Errorf("%q is foreign and %s", id, u)
 		}
 		if u == (inventory.UUID{}) {
@@ -139,7 +139,7 @@ func FuzzProviderIDOfUUID(f *testing.F) {
 				}
 				continue
 			}
-			if err != nil || got != u || ProviderID(got) != id || IsForeign(scheme+form) {
+			if err != nil || got != u || ProviderID(got) != id || IsOtherProviders(scheme+form) {
 				t.Errorf("parsing the form %q = %s, %v, want %s", form, got, err, u)
 			}
 		}

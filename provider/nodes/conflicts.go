@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"vzones/internal/quote"
 	"vzones/provider/nodeinfo"
+	"vzones/provider/placement"
 	"vzones/provider/report"
 	"vzones/topology"
 )
@@ -72,6 +74,29 @@ func (c *Controller) findConflicts(ctx context.Context, l *labeler) {
 	for n := range c.decidedNodes() {
 		c.queue.Add(itemOf(n))
 	}
+}
+
+// keepPlaced keeps, for conflicts between Nodes, the previous placement while a label is unknown and no other label
+// changes: a mixture of two placements may be a place that the Node never had.
+func (k *labelState) keepPlaced(d *placement.Decision) {
+	unknown := false
+	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)
+	for _, former := range k.placed.Decisions {
+		value := d.Placement.Value(former.Label)
+		if value == "" && isUnknown(d, former.Label) {
+			unknown = true
+		} else if value != former.Value {
+			changed = true
+		}
+	}
+	if !unknown || changed {
+		k.placed = d.Placement
+		k.placedPolicy = d.Topology.Policy
+	}
+}
+
+func isUnknown(d *placement.Decision, label string) bool {
+	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
 }
 
 // isAboutCategory reports whether a conflict is about a whole vCenter or all vCenters, and not about objects.

@@ -7,10 +7,10 @@
 // for absent VMs run in other goroutines and requeue the Node. An item is a Node, or a job about all Nodes:
 //
 //	a Node changed                             → syncNode
-//	a vCenter's state changed                  → observe: syncNode for the Nodes that it affects
-//	a Node was added, deleted, or changed VMs  → follow, requeueDependents: syncNode for the Nodes that it affects
+//	a vCenter's state changed                  → enqueueAffected: syncNode for the Nodes that it affects
+//	a Node was added, deleted, or changed VMs  → watchVMs, requeueDependents: syncNode for the Nodes that it affects
 //	a Node stopped reporting, or reports again → findPartitions
-//	every minute                               → resync: syncNode for each Node, findPartitions; logSummary
+//	every minute                               → resyncNodes: syncNode for each Node, findPartitions; logSummary
 package nodes
 
 import (
@@ -51,8 +51,8 @@ type Controller struct {
 	lastSummary        summary
 	lastOtherProviders otherProviders
 
-	// labels is nil until KeepLabels runs.
-	labels atomic.Pointer[labeler]
+	// labeler is nil until KeepLabels runs. Without it, the controller writes neither labels nor conditions.
+	labeler atomic.Pointer[labeler]
 }
 
 // New returns a controller of the Nodes in a store.
@@ -109,19 +109,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}) {
-	c.queue.Add(item{job: resyncNodes})
-	c.queue.AddAfter(item{job: summarizeNodes}, firstSummaryDelay)
-	for {
-		select {
-		case <-changes:
-			c.fleetChanged()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // Fleet reads the vCenters.
 type Fleet interface {
 	States() []inventory.State
@@ -136,7 +123,8 @@ type Fleet interface {
 }
 
 type placer interface {
-	NodeChanged(*v1.Node)
+	// ReleaseShown releases the parts of a reservation that the Node shows.
+	ReleaseShown(*v1.Node)
 
 	IsForeign(*v1.Node) bool
 	OtherProvider([]inventory.State, *v1.Node) string

@@ -2,8 +2,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
-	"reflect"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -45,7 +43,7 @@ type labelState struct {
 
 	drifts  []plan.Timed
 	resized []plan.Timed
-	// placed is for conflicts between Nodes, see place.
+	// placed is for conflicts between Nodes, see keepPlaced.
 	placed       topology.Placement
 	placedPolicy topology.Policy
 	// reported contains the labels of each conflict that an Event reported, by the conflict's key.
@@ -59,7 +57,7 @@ func (c *Controller) KeepLabels(ctx context.Context, emitOnPod func(eventType, r
 	case <-ctx.Done():
 		return nil
 	}
-	c.labels.Store(&labeler{
+	c.labeler.Store(&labeler{
 		emitOnPod: emitOnPod,
 		writes:    map[plan.Action]int{}, unread: reportedObjects{}, systemUnread: reportedObjects{},
 		categories: map[string]bool{}, partitions: map[nodeinfo.Zone]partitionedZone{},
@@ -80,10 +78,10 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *nodeRecord) (*plan.Po
 	k := &r.labels
 	policy := &plan.Policy{Topology: d.Topology}
 	k.isWaiting = false
-	k.place(d)
 	todo := policy.For(n, d, k.drifts, k.resized, time.Now())
 	k.drifts = todo.Drifts
 	k.resized = todo.Resized
+	k.keepPlaced(d)
 	c.store.Lock()
 	defer c.store.Unlock()
 	r.stats.drifting = len(k.drifts) > 0
@@ -98,7 +96,7 @@ func (c *Controller) planLabels(l *labeler, n *v1.Node, r *nodeRecord) (*plan.Po
 func (c *Controller) writeLabels(ctx context.Context, l *labeler, n *v1.Node, r *nodeRecord, todo *plan.Plan) time.Duration {
 	if !todo.RestsOnVCenter() {
 		r.labels.namesWaitStart = time.Time{}
-	} else if !c.isFresh(r) {
+	} else if !c.requireFresh(r) {
 		return 0
 	}
 	if !todo.Writes() {
@@ -129,12 +127,12 @@ func (l *labeler) count(todo *plan.Plan) {
 	}
 }
 
-// isFresh reports whether the vCenter was read recently. If not, it requests a reading, which requeues the
+// requireFresh reports whether the vCenter was read recently. If not, it requests a reading, which requeues the
 // Node.
-func (c *Controller) isFresh(r *nodeRecord) bool {
+func (c *Controller) requireFresh(r *nodeRecord) bool {
 	d := r.decision
 	k := &r.labels
-	needsNames := k.needsNames(d)
+	needsNames := k.awaitNames(d)
 	if !needsNames && time.Since(d.LastContact) <= maxAnswerAge {
 		return true
 	}
@@ -150,9 +148,9 @@ func (c *Controller) isFresh(r *nodeRecord) bool {
 	return false
 }
 
-// needsNames reports whether the tag names must be read again: they are old, and were not read since the
-// Node began to wait for them.
-func (k *labelState) needsNames(d *placement.Decision) bool {
+// awaitNames reports whether the tag names must be read again: they are old, and were not read since the
+// Node began to wait for them. If the Node does not wait yet, the wait begins.
+func (k *labelState) awaitNames(d *placement.Decision) bool {
 	switch {
 	case !d.HasOldTagNames:
 		k.namesWaitStart = time.Time{}
@@ -161,27 +159,4 @@ func (k *labelState) needsNames(d *placement.Decision) bool {
 		k.namesWaitStart = time.Now()
 	}
 	return d.TagNamesReadAt.Before(k.namesWaitStart)
-}
-
-// place keeps the previous placement while a label is unknown and no other label changes: a mixture of two
-// placements may be a place that the Node never had.
-func (k *labelState) place(d *placement.Decision) {
-	unknown := false
-	changed := !reflect.DeepEqual(k.placedPolicy, d.Topology.Policy)
-	for _, former := range k.placed.Decisions {
-		value := d.Placement.Value(former.Label)
-		if value == "" && isUnknown(d, former.Label) {
-			unknown = true
-		} else if value != former.Value {
-			changed = true
-		}
-	}
-	if !unknown || changed {
-		k.placed = d.Placement
-		k.placedPolicy = d.Topology.Policy
-	}
-}
-
-func isUnknown(d *placement.Decision, label string) bool {
-	return errors.Is(d.PlaceErr, topology.ErrUnknown) || errors.Is(d.Placement.WhyUndecided(label), topology.ErrUnknown)
 }

@@ -49,7 +49,7 @@ func (c *Controller) syncOutOfService(ctx context.Context, n *v1.Node, r *nodeRe
 	return c.writer.send(ctx, n, r, &r.taintPatches, c.limiters.taints, patch{
 		description: "the out-of-service taint", kind: types.MergePatchType, content: string(action), body: plan.OutOfServicePatch(n, action, time.Now()),
 		written: func() {
-			if l := c.labels.Load(); l != nil {
+			if l := c.labeler.Load(); l != nil {
 				c.store.Lock()
 				l.writes[action]++
 				c.store.Unlock()
@@ -60,16 +60,8 @@ func (c *Controller) syncOutOfService(ctx context.Context, n *v1.Node, r *nodeRe
 	})
 }
 
-// forget removes the record of a Node that was deleted or is not ours, after its taint if nodes.selector excludes it.
-func (c *Controller) forget(ctx context.Context, i item) time.Duration {
-	n, err := c.nodes.Get(i.name)
-	isOurs := false
-	if err == nil && n.UID == i.uid && c.placer.IsForeign(n) && !nodeinfo.IsForeign(n.Spec.ProviderID) {
-		_, isOurs = nodeinfo.OutOfServiceTaint(n)
-	}
-	if !isOurs {
-		return c.forgetUntainted(ctx, i)
-	}
+// removeFormerTaint removes our taint from a Node that nodes.selector excludes.
+func (c *Controller) removeFormerTaint(ctx context.Context, n *v1.Node) time.Duration {
 	c.store.Lock()
 	r := c.store.record(n)
 	c.store.Unlock()

@@ -58,10 +58,23 @@ func (p *passes) begin(nodes int) {
 	p.next.Store(&next)
 }
 
+func (c *Controller) enqueueChanges(ctx context.Context, changes <-chan struct{}) {
+	c.queue.Add(item{job: resyncNodes})
+	c.queue.AddAfter(item{job: logSummary}, firstSummaryDelay)
+	for {
+		select {
+		case <-changes:
+			c.fleetChanged()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // fleetChanged enqueues a pass, and Nodes with an absent VM at once, to miss no evidence against the absence.
 func (c *Controller) fleetChanged() {
 	c.passes.generation.Add(1)
-	c.queue.AddAfter(item{job: observeNodes}, c.passes.pause())
+	c.queue.AddAfter(item{job: enqueueAffected}, c.passes.pause())
 	c.store.Lock()
 	defer c.store.Unlock()
 	for uid, r := range c.store.records {
@@ -82,8 +95,8 @@ func (c *Controller) requeueDependents() {
 	}
 }
 
-// observe enqueues the Nodes whose placement may have changed.
-func (c *Controller) observe(ctx context.Context) {
+// enqueueAffected enqueues the Nodes whose placement may have changed.
+func (c *Controller) enqueueAffected(ctx context.Context) {
 	states := c.fleet.States()
 	nodes := c.nodes.All()
 	p := &c.passes
@@ -95,7 +108,7 @@ func (c *Controller) observe(ctx context.Context) {
 	p.begin(len(nodes))
 	if isFull {
 		// The configuration also determines which Nodes are ours and how their VMs are found.
-		c.follow(nodes, false)
+		c.watchVMs(nodes, false)
 	}
 	for _, n := range nodes {
 		if ctx.Err() != nil {
@@ -121,6 +134,8 @@ func (c *Controller) recordOf(n *v1.Node) *nodeRecord {
 	return c.store.records[n.UID]
 }
 
+// isDecidedFor reports whether the Node need not be decided about again while its VM stays the same: it does not wait for
+// its VM, to be announced, or for a reading that requireFresh requested.
 func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	if nodeinfo.IsUninitialized(n) && (r.node != n || r.phase != announced) {
 		return false
@@ -128,11 +143,11 @@ func isDecidedFor(r *nodeRecord, n *v1.Node) bool {
 	return r.vm != nil && !r.labels.isWaiting
 }
 
-func (c *Controller) resync() {
+func (c *Controller) resyncNodes() {
 	c.queue.AddAfter(item{job: resyncNodes}, resyncEvery)
 	c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 	nodes := c.nodes.All()
-	c.follow(nodes, true)
+	c.watchVMs(nodes, true)
 	c.passes.begin(len(nodes))
 	for _, n := range nodes {
 		if !c.placer.IsForeign(n) {
@@ -141,9 +156,9 @@ func (c *Controller) resync() {
 	}
 }
 
-// follow makes the fleet watch the Nodes' VMs. Only resync passes withLocations, since new Nodes get their
+// watchVMs makes the fleet watch the Nodes' VMs. Only resyncNodes passes withLocations, since new Nodes get their
 // locations at different times.
-func (c *Controller) follow(nodes []*v1.Node, withLocations bool) {
+func (c *Controller) watchVMs(nodes []*v1.Node, withLocations bool) {
 	ids := make([]inventory.Identity, 0, len(nodes))
 	var vms, locations []string
 	for _, n := range nodes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -144,6 +145,7 @@ func (f *fakeSource) place(placed topology.Placement, err error, nodes ...string
 	defer f.mu.Unlock()
 	for _, n := range nodes {
 		vc := vcenterOf(n)
+		placed.Decisions = slices.Clone(placed.Decisions) // The daemon may still read the caller's.
 		for i := range placed.Decisions {
 			by := *placed.Decisions[i].By
 			by.Ref.VCenter = vc

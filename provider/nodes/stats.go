@@ -43,7 +43,7 @@ func (c *Controller) Stats() Stats {
 	}
 	c.store.Lock()
 	defer c.store.Unlock()
-	if l := c.labels.Load(); l != nil {
+	if l := c.labeler.Load(); l != nil {
 		s.LabelsAreKept = true
 		maps.Copy(s.Writes, l.writes)
 		s.Partitioned = l.partitioned
@@ -128,7 +128,7 @@ func (c *Controller) logOtherProviders(ctx context.Context) {
 }
 
 func (c *Controller) logSummary(ctx context.Context) {
-	c.queue.AddAfter(item{job: summarizeNodes}, summaryEvery)
+	c.queue.AddAfter(item{job: logSummary}, summaryEvery)
 	c.logOtherProviders(ctx)
 	stats := c.Stats()
 	current := summary{drifting: stats.Drifting}

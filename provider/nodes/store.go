@@ -79,6 +79,17 @@ func (s *Store) record(n *v1.Node) *nodeRecord {
 	return r
 }
 
+// undecidedRecord returns a record without the decision that was made before another provider initialized the Node.
+func (s *Store) undecidedRecord(n *v1.Node) *nodeRecord {
+	s.Lock()
+	defer s.Unlock()
+	if r := s.record(n); r.decision == nil {
+		return r
+	}
+	delete(s.records, n.UID)
+	return s.record(n)
+}
+
 func (s *Store) forget(node types.UID) {
 	s.Lock()
 	defer s.Unlock()
@@ -132,7 +143,7 @@ type nodeRecord struct {
 	phase     phase
 	stats     nodeStats
 	eventSlot slot
-	// isAbsent means that no snapshot has the VM.
+	// isAbsent is placement.Absence.IsAbsent of the last check.
 	isAbsent      bool
 	isPatching    bool
 	initializedAt time.Time

@@ -35,6 +35,7 @@ func nodeIn(o any) *v1.Node {
 	return n
 }
 
+// changed enqueues what a Node's change affects: the Node, the Nodes that depend on it, and jobs, among them watchVMs.
 func (c *Controller) changed(oldObj, newObj any) {
 	old := nodeIn(oldObj)
 	n := nodeIn(newObj)
@@ -52,25 +53,18 @@ func (c *Controller) changed(oldObj, newObj any) {
 		c.queue.Add(itemOf(n))
 		c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 	default:
-		c.placer.NodeChanged(n)
+		c.placer.ReleaseShown(n)
 		if nodeinfo.IsUninitialized(old) && !nodeinfo.IsUninitialized(n) {
 			c.store.Lock()
 			c.store.record(n).initializedAt = time.Now()
 			c.store.Unlock()
 			defer c.queue.AddAfter(item{job: findConflicts}, conflictsEvery)
 		}
-		silenceChanged := nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n)
-		if silenceChanged {
+		if nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n) {
 			c.queue.AddAfter(item{job: findPartitions}, partitionsEvery)
 		}
 		othersAffected := mayAffectOthers(c.placer, old, n)
-		oldCondition := report.ConditionOf(old)
-		newCondition := report.ConditionOf(n)
-		switch {
-		case othersAffected, !maps.Equal(old.Labels, n.Labels), plan.IsTainted(old) != plan.IsTainted(n), isOutOfService(old) != isOutOfService(n), silenceChanged,
-			oldCondition.Status != newCondition.Status, oldCondition.Reason != newCondition.Reason, oldCondition.Message != newCondition.Message,
-			old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels], nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n),
-			nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations):
+		if othersAffected || affectsOnlyItself(old, n) {
 			c.queue.Add(itemOf(n))
 		}
 		if !othersAffected {
@@ -95,11 +89,22 @@ func watchKey(p placer, n *v1.Node) string {
 	return id.VMKey()
 }
 
-func mayAffectOthers(p placer, b, n *v1.Node) bool {
-	return b.UID != n.UID || b.Spec.ProviderID != n.Spec.ProviderID ||
-		b.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
-		nodeinfo.IsUninitialized(b) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(b) != nodeinfo.IsReady(n) ||
-		p.IsForeign(b) != p.IsForeign(n) || placement.AddressesDiffer(b, n)
+// affectsOnlyItself reports whether a Node's update changes data that vzones wrote, or reads for this Node only.
+func affectsOnlyItself(old, n *v1.Node) bool {
+	oldCondition := report.ConditionOf(old)
+	condition := report.ConditionOf(n)
+	return !maps.Equal(old.Labels, n.Labels) || plan.IsTainted(old) != plan.IsTainted(n) || isOutOfService(old) != isOutOfService(n) ||
+		old.Annotations[nodeinfo.KeyLabels] != n.Annotations[nodeinfo.KeyLabels] ||
+		oldCondition.Status != condition.Status || oldCondition.Reason != condition.Reason || oldCondition.Message != condition.Message ||
+		nodeinfo.IsSilent(old) != nodeinfo.IsSilent(n) || nodeinfo.HasCSIDriver(old) != nodeinfo.HasCSIDriver(n) ||
+		nodeinfo.IsUninitialized(n) && !maps.Equal(old.Annotations, n.Annotations)
+}
+
+func mayAffectOthers(p placer, old, n *v1.Node) bool {
+	return old.UID != n.UID || old.Spec.ProviderID != n.Spec.ProviderID ||
+		old.Status.NodeInfo.SystemUUID != n.Status.NodeInfo.SystemUUID ||
+		nodeinfo.IsUninitialized(old) != nodeinfo.IsUninitialized(n) || nodeinfo.IsReady(old) != nodeinfo.IsReady(n) ||
+		p.IsForeign(old) != p.IsForeign(n) || placement.AddressesDiffer(old, n)
 }
 
 type item struct {
@@ -114,11 +119,11 @@ type job int
 
 const (
 	syncNode job = iota
-	observeNodes
+	enqueueAffected
 	requeueDependents
 	resyncNodes
 	watchVMs
-	summarizeNodes
+	logSummary
 	findConflicts
 	findPartitions
 )
@@ -134,25 +139,25 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	}
 	switch i.job {
 	case watchVMs:
-		c.follow(c.nodes.All(), false)
+		c.watchVMs(c.nodes.All(), false)
 	case resyncNodes:
-		c.resync()
+		c.resyncNodes()
 	case syncNode:
 		if delay := c.syncNode(ctx, i); delay > 0 {
 			c.queue.AddAfter(i, delay)
 		}
-	case observeNodes:
-		c.observe(ctx)
+	case enqueueAffected:
+		c.enqueueAffected(ctx)
 	case requeueDependents:
 		c.requeueDependents()
-	case summarizeNodes:
+	case logSummary:
 		c.logSummary(ctx)
 	case findConflicts:
-		if l := c.labels.Load(); l != nil {
+		if l := c.labeler.Load(); l != nil {
 			c.findConflicts(ctx, l)
 		}
 	case findPartitions:
-		if l := c.labels.Load(); l != nil {
+		if l := c.labeler.Load(); l != nil {
 			c.findPartitions(ctx, l)
 		}
 	}
@@ -198,25 +203,27 @@ func (c *Controller) syncNode(ctx context.Context, i item) time.Duration {
 	return next
 }
 
-// forgetUntainted removes the record of a Node that does not have our taint. It first removes the condition that the Node
-// got before another cloud controller manager initialized it.
-func (c *Controller) forgetUntainted(ctx context.Context, i item) time.Duration {
+// forget removes the record of a Node that was deleted or is not ours. From a Node that was ours, it first removes our
+// out-of-service taint if nodes.selector now excludes the Node, or our condition if another cloud controller manager
+// initialized it.
+func (c *Controller) forget(ctx context.Context, i item) time.Duration {
 	n, err := c.nodes.Get(i.name)
-	if err != nil || n.UID != i.uid || !nodeinfo.IsForeign(n.Spec.ProviderID) || report.ConditionOf(n).Status == "" || c.labels.Load() == nil {
-		c.store.forget(i.uid)
-		return 0
+	if err == nil && n.UID == i.uid {
+		isOtherProviders := nodeinfo.IsOtherProviders(n.Spec.ProviderID)
+		_, hasOurTaint := nodeinfo.OutOfServiceTaint(n)
+		switch {
+		case isOtherProviders && report.ConditionOf(n).Status != "" && c.labeler.Load() != nil:
+			return c.writer.removeCondition(ctx, n, c.store.undecidedRecord(n))
+		case !isOtherProviders && c.placer.IsForeign(n) && hasOurTaint:
+			return c.removeFormerTaint(ctx, n)
+		}
 	}
-	c.store.Lock()
-	r := c.store.record(n)
-	if r.decision != nil {
-		// The record contains a decision made before another provider initialized the Node. Start with a new record.
-		delete(c.store.records, n.UID)
-		r = c.store.record(n)
-	}
-	c.store.Unlock()
-	return c.writer.removeCondition(ctx, n, r)
+	c.store.forget(i.uid)
+	return 0
 }
 
+// syncJoining announces a Node to the framework once it can be initialized. The framework then asks for its metadata
+// (provider.Provider.InstanceMetadata), and writes them. Until then the Node gets only Events and a condition.
 func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord) time.Duration {
 	r.labels = labelState{}
 	r.lastAddresses = nil
@@ -253,7 +260,7 @@ func (c *Controller) syncJoining(ctx context.Context, n *v1.Node, r *nodeRecord)
 		}
 	}
 	next := c.events.emitVerdicts(ctx, n, r, withoutVM(n, err, uninitializedEventDelay))
-	if c.labels.Load() != nil {
+	if c.labeler.Load() != nil {
 		next = sooner(next, c.writer.writeCondition(ctx, n, r, r.reportedReadiness(aboutVM)))
 	}
 	return next
@@ -268,7 +275,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRec
 	d := c.placer.Decide(n)
 	c.storeDecision(n, r, d, d.VMErr)
 	next := c.writer.annotate(ctx, n, r)
-	l := c.labels.Load()
+	l := c.labeler.Load()
 	var policy *plan.Policy
 	var todo *plan.Plan
 	if l != nil {
@@ -303,7 +310,7 @@ func (c *Controller) syncInitialized(ctx context.Context, n *v1.Node, r *nodeRec
 func (c *Controller) storeDecision(n *v1.Node, r *nodeRecord, d *placement.Decision, err error) {
 	isShared := d.Shared || errors.Is(err, addresses.ErrClaimed)
 	if isShared && !r.isShared {
-		c.queue.AddAfter(item{job: observeNodes}, max(gatherDelay, c.passes.pause()))
+		c.queue.AddAfter(item{job: enqueueAffected}, max(gatherDelay, c.passes.pause()))
 	}
 	r.decision = d
 	r.vm = d.VM

@@ -43,6 +43,9 @@ func (c *claimFinder) choose(m *inventory.VM, node *v1.Node) (addresses.Selectio
 		return addresses.Selection{}, 0, topology.Errorf(addresses.ErrNone, "vCenter %q is no longer in the configuration: add it again", m.Ref.VCenter)
 	}
 	input := addresses.NewInput(m, node, &s.cfg.Addresses, families)
+	if !nodeinfo.IsUninitialized(node) {
+		input.InitialHostName = memoryOf(c.p.memories, node.UID).initialHostName
+	}
 	if err := c.addTo(&input, m, node); err != nil {
 		return addresses.Selection{}, len(families), err
 	}

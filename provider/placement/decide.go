@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,10 @@ type Decision struct {
 func (p *Placer) Decide(node *v1.Node) *Decision {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	return p.decide(node)
+	return p.decideLocked(node)
 }
 
-func (p *Placer) decide(node *v1.Node) *Decision {
+func (p *Placer) decideLocked(node *v1.Node) *Decision {
 	// Read the states before the configuration, so that the old rules never apply to a new configuration's vCenter.
 	states := p.fleet.States()
 	cfg := p.Config()
@@ -115,11 +116,8 @@ func (p *Placer) decide(node *v1.Node) *Decision {
 		placeErr = fmt.Errorf("%s: %w", m.Ref.Located(m.InventoryPath), placeErr)
 	}
 	chosen, familyCount, addressErr := newClaimFinder(p, states).choose(m, node)
-	for _, why := range []error{d.VMErr, nodeinfo.CheckProviderID(node), checkAge(state, p.maxAge), placeErr, placement.NotRead(), addressErr} {
-		if d.Err == nil {
-			d.Err = why
-		}
-	}
+	// A Node stays uninitialized for the first of these reasons.
+	d.Err = cmp.Or(d.VMErr, nodeinfo.CheckProviderID(node), checkAge(state, p.maxAge), placeErr, placement.NotRead(), addressErr)
 	if vcenterErr != nil && !isJoining {
 		d.VMErr = vcenterErr
 		d.PlaceErr = vcenterErr
@@ -224,7 +222,7 @@ const minNamesAgeLimit = 15 * time.Second
 func (p *Placer) Join(node *v1.Node) (*Decision, error) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
-	return p.join(node)
+	return p.joinLocked(node)
 }
 
 // JoinAndReserve is Join for the framework, and reserves the VM and the addresses.
@@ -234,15 +232,16 @@ func (p *Placer) JoinAndReserve(node *v1.Node) (*Decision, error) {
 	if !p.nodes.Has(node) {
 		return nil, topology.Errorf(topology.ErrUnknown, "Node %s is gone", node.Name)
 	}
-	d, err := p.join(node)
+	d, err := p.joinLocked(node)
 	if err == nil {
 		p.reservations.add(node, d.VM.UUID, d.Metadata.NodeAddresses)
+		p.memories.Memory(node).initialHostName = addresses.HostNameIn(d.Metadata.NodeAddresses)
 	}
 	return d, err
 }
 
-func (p *Placer) join(node *v1.Node) (*Decision, error) {
-	d := p.decide(node)
+func (p *Placer) joinLocked(node *v1.Node) (*Decision, error) {
+	d := p.decideLocked(node)
 	k := p.memories.Memory(node)
 	if errors.Is(d.Err, topology.ErrAbsent) {
 		if err := checkAnswered(d.states, k.firstAbsent()); err != nil {
@@ -321,7 +320,7 @@ func (p *Placer) NewAddresses(node *v1.Node) (given []v1.NodeAddress, former str
 	if !p.nodes.Has(node) {
 		return nil, "", nil
 	}
-	d := p.decide(node)
+	d := p.decideLocked(node)
 	if !d.AddressesChange || p.isWaitingForAddress(d.states, d.VM, node) {
 		return nil, "", d.AddressErr
 	}
@@ -341,34 +340,4 @@ func (p *Placer) IsShutDown(node *v1.Node) (bool, error) {
 	power, err := inventory.PowerOf(p.fleet.States(), id)
 	p.AskHome(err)
 	return power.IsOff(), err
-}
-
-func locationAnnotations(states []inventory.State, n *v1.Node, m *inventory.VM, snapshot *inventory.Snapshot) map[string]string {
-	if !nodeinfo.IsUninitialized(n) {
-		if id, err := nodeinfo.IdentityOf(n); err != nil || isRecorded(states, id, m, snapshot) {
-			return nil
-		}
-	}
-	formatted := nodeinfo.FormatLocation(m.Ref)
-	if nodeinfo.ParseLocation(formatted) != m.Ref {
-		return nil
-	}
-	annotations := map[string]string{nodeinfo.KeyVM: formatted}
-	if snapshot.Instance != "" {
-		annotations[nodeinfo.KeyVCenter] = snapshot.Instance
-	}
-	if !m.InstanceUUID.IsZero() {
-		annotations[nodeinfo.KeyInstanceUUID] = m.InstanceUUID.String()
-	}
-	return annotations
-}
-
-// isRecorded reports whether the Node's annotations contain the VM's location. While the vCenter cannot be read through the
-// recorded configuration entry, the same VM found through another entry also matches, so that an outage causes no write.
-func isRecorded(states []inventory.State, id inventory.Identity, m *inventory.VM, snapshot *inventory.Snapshot) bool {
-	if id.Recorded == m.Ref {
-		return (id.RecordedInstance == snapshot.Instance || snapshot.Instance == "") && (id.RecordedVM == m.InstanceUUID || m.InstanceUUID.IsZero())
-	}
-	named := inventory.StateOf(states, id.Recorded.VCenter)
-	return named.VCenter != "" && named.Err != nil && inventory.IsSameVM(states, m.Ref, id.Recorded, id.RecordedInstance)
 }

@@ -156,8 +156,7 @@ func (c *Checker) Outside(node *v1.Node, id inventory.Identity) error {
 	return c.confirmer.ask(node, true, id, true)
 }
 
-// CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires the
-// conditions Absent, FoundBefore, Searched and Detached.
+// CheckExists reports whether a Node's VM exists. The framework deletes the Node if not, which requires all conditions.
 //
 // It is true if the VM exists or the Node is another provider's. Anything else is an error, even an absence
 // while nodes.skipDeletion is set. CheckExists does not wait for a search.
@@ -192,12 +191,14 @@ func (c *Checker) CheckAhead(node *v1.Node) (a Absence) {
 	return a
 }
 
-// HasAnswer reports whether CheckExists would return no error.
+// HasAnswer reports whether CheckExists would return no error. It starts a search that is due.
 func (c *Checker) HasAnswer(node *v1.Node) bool {
 	_, _, err := c.decide(node, true)
 	return err == nil || errors.Is(err, errExists)
 }
 
+// decide returns no error if all conditions for the deletion are met. absent reports whether those before Searched are met.
+// If so, decide starts a search that is due, but without repeat only the first. If not, it drops the search.
 func (c *Checker) decide(node *v1.Node, repeat bool) (q *deletion, absent bool, err error) {
 	q = &deletion{placer: c.placer, states: c.fleet.States(), node: node}
 	if c.placer.nodes.IsStarted() {

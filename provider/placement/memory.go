@@ -38,6 +38,9 @@ type Memory struct {
 	}
 	// lost contains when the running VM stopped reporting an address of the Node.
 	lost map[netip.Addr]time.Time
+	// initialHostName is the Hostname in the last answer for the joining Node. The framework removes the taint before it
+	// writes the addresses, and its address loop may ask in between.
+	initialHostName string
 	// reserved is valid while the Node is in reservations.index.
 	reserved reservation
 	names    nameWait

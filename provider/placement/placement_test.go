@@ -86,15 +86,15 @@ func TestReservationsEnd(t *testing.T) {
 		vm       bool
 	}{
 		"nothing":         {func(_ *Placer, _ *memories) {}, "a", "a", true},
-		"shows one":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
-		"kubelet writes":  {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a")) }, "a", "a", true},
-		"shows addresses": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
-		"shows VM":        {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs)) }, "a", "a", false},
-		"shows all":       {func(p *Placer, _ *memories) { p.NodeChanged(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
+		"shows one":       {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("a", withAddress("10.0.0.1"))) }, "", "a", true},
+		"kubelet writes":  {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("a")) }, "a", "a", true},
+		"shows addresses": {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("a", withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", true},
+		"shows VM":        {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("a", runs)) }, "a", "a", false},
+		"shows all":       {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("a", runs, withAddress("10.0.0.1", "2001:db8::2"))) }, "", "", false},
 		"gets one":        {func(p *Placer, _ *memories) { p.reservations.add(aNode("a"), inventory.UUID{}, both("10.0.0.1")) }, "a", "", true},
 		"is gone":         {func(_ *Placer, m *memories) { delete(m.of, "uid-a") }, "", "", false},
 		"long ago":        {func(_ *Placer, _ *memories) { time.Sleep(reservedFor) }, "", "", false},
-		"another changes": {func(p *Placer, _ *memories) { p.NodeChanged(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
+		"another changes": {func(p *Placer, _ *memories) { p.ReleaseShown(aNode("b", runs, withAddress("10.0.0.1"))) }, "a", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

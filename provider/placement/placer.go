@@ -110,13 +110,13 @@ func (p *Placer) Topology() *config.Topology { return &p.Config().Topology }
 
 // IsForeign reports whether a Node has another provider's ID or is not selected by the configuration.
 func (p *Placer) IsForeign(node *v1.Node) bool {
-	return nodeinfo.IsForeign(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
+	return nodeinfo.IsOtherProviders(node.Spec.ProviderID) || !p.settings.Load().selector.Matches(labels.Set(node.Labels))
 }
 
 // OtherProvider returns the scheme of another provider's ID if a vCenter has the Node's VM, and otherwise "".
 func (p *Placer) OtherProvider(states []inventory.State, node *v1.Node) string {
 	id := node.Spec.ProviderID
-	if !nodeinfo.IsForeign(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
+	if !nodeinfo.IsOtherProviders(id) || !p.settings.Load().selector.Matches(labels.Set(node.Labels)) {
 		return ""
 	}
 	if !inventory.IsIndexed(states, inventory.Identity{UUIDs: nodeinfo.SystemUUIDs(node)}) {

@@ -80,8 +80,8 @@ func (r *reservations) holderOf(a netip.Addr, node *v1.Node) string {
 	return ""
 }
 
-// NodeChanged releases the parts of a reservation that the Node shows.
-func (p *Placer) NodeChanged(node *v1.Node) {
+// ReleaseShown releases the parts of a reservation that the Node shows.
+func (p *Placer) ReleaseShown(node *v1.Node) {
 	p.memories.Lock()
 	defer p.memories.Unlock()
 	p.reservations.releaseShown(node)

@@ -103,7 +103,8 @@ const (
 	SourceNodeLabels = "nodes.labels or --node-labels"
 )
 
-// For returns the plan for a Node. drifts and resized are from the previous plan.
+// For returns the plan for a Node. A missing label is set at once, if Backfill is set. A different value is a drift, and only
+// a drift that lasts for Settle is handled as Drift says. drifts and resized are from the previous plan.
 func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resized []Timed, now time.Time) *Plan {
 	out := &Plan{Owned: ownedBy(node)}
 	tainted := IsTainted(node)
@@ -122,25 +123,7 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 				out.Drifts = append(out.Drifts, Timed{d, beganAt(d, drifts, now)})
 			}
 		}
-		// Region and zone settle together: half a pair would be a place in which the Node is not.
-		var pairSince time.Time
-		for _, d := range out.Drifts {
-			if IsRegionOrZone(d.Label) && d.Since.After(pairSince) {
-				pairSince = d.Since
-			}
-		}
-		var settled []Difference
-		for i := range out.Drifts {
-			d := &out.Drifts[i]
-			if IsRegionOrZone(d.Label) {
-				d.Since = pairSince
-			}
-			if end := d.Since.Add(p.Settle); end.After(now) {
-				out.limitDue(end)
-			} else {
-				settled = append(settled, d.Difference)
-			}
-		}
+		settled := out.settledDrifts(p.Settle, now)
 		completesPair := p.completesPair(node, placed, out.Drifts, settled)
 		if p.Drift == config.DriftUpdate {
 			for _, d := range settled {
@@ -177,6 +160,29 @@ func (p *Policy) For(node *v1.Node, decision *placement.Decision, drifts, resize
 	out.Retaint = out.Taint != tainted
 	p.planInstanceType(out, node, decision, resized, now)
 	return out
+}
+
+// settledDrifts returns the drifts that have lasted for settle. Region and zone settle together: half a pair would be a place
+// in which the Node is not.
+func (p *Plan) settledDrifts(settle time.Duration, now time.Time) (settled []Difference) {
+	var pairSince time.Time
+	for _, d := range p.Drifts {
+		if IsRegionOrZone(d.Label) && d.Since.After(pairSince) {
+			pairSince = d.Since
+		}
+	}
+	for i := range p.Drifts {
+		d := &p.Drifts[i]
+		if IsRegionOrZone(d.Label) {
+			d.Since = pairSince
+		}
+		if end := d.Since.Add(settle); end.After(now) {
+			p.limitDue(end)
+		} else {
+			settled = append(settled, d.Difference)
+		}
+	}
+	return settled
 }
 
 // addLabels adds labels that are never removed, so the annotation does not list them.

@@ -544,14 +544,19 @@ func (w *world) settle() {
 			if !w.hasNode(s) {
 				continue
 			}
-			// The heartbeat also makes the other provider's controller try again.
-			w.setReady(s, s.vm != nil || s.isInstance || s.wantsVM || s.wantsInstance)
 			n, err := w.s.Client.CoreV1().Nodes().Get(w.t.Context(), s.name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
 				continue
 			} else if err != nil {
 				return false, err
 			}
+			// A ready Node is never deleted, so a kubelet is silent without the instance that its provider ID is about.
+			runs := s.isInstance || s.wantsInstance
+			if !strings.HasPrefix(n.Spec.ProviderID, theirScheme) {
+				runs = runs || s.vm != nil || s.wantsVM
+			}
+			// The heartbeat also makes the other provider's controller try again.
+			w.setReady(s, runs)
 			if err := w.judgeNode(s, n); err != nil {
 				unmet = append(unmet, fmt.Sprintf("Node %s, VM in %v, instance %t: %v", s.name, s.vm, s.isInstance, err))
 			}

@@ -255,10 +255,12 @@ func (w *watcher) until(ctx context.Context, all ...string) {
 		if err != nil {
 			w.t.Fatalf("waiting for %q, with %v: %v\n%s", all, w.took, err, w.story())
 		}
+		// Steps that are seen together get the same time, since the order of the map is random.
+		took := time.Since(w.began)
 		isDone := true
 		for step, is := range seen {
 			if _, known := w.took[step]; is && !known {
-				w.took[step] = time.Since(w.began)
+				w.took[step] = took
 			}
 		}
 		for _, step := range all {

@@ -18,7 +18,7 @@ import (
 
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/config"
 	"vzones/provider"
 	"vzones/provider/nodes"
@@ -41,10 +41,10 @@ type Options struct {
 type App struct {
 	Options
 	args  []string
-	flags source.Flags
+	flags settings.Flags
 
 	// These fields are constant once the framework runs.
-	source   source.Source
+	source   settings.Source
 	cfg      *config.Config
 	provider *provider.Provider
 	nodes    *nodes.Controller

@@ -17,7 +17,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/provider"
 )
 
@@ -30,7 +30,7 @@ func (a *App) configure(ctx context.Context, name, file string) error {
 		return fmt.Errorf("--cloud-provider is %q, but only %q is supported", name, provider.Name)
 	}
 	var err error
-	if a.source, err = source.New(file, a.flags.ConfigSecret, os.Environ()); err != nil {
+	if a.source, err = settings.NewSource(file, a.flags.ConfigSecret, os.Environ()); err != nil {
 		return err
 	}
 	if err := a.source.AddLabels(a.flags.NodeLabels); err != nil {

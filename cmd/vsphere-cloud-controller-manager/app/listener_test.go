@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/leaderelection"
+
+	"vzones/test/logcapture"
 )
 
 // TestIdleConnections: idle connections take little memory and keep no probe away, from any number of
@@ -19,8 +22,8 @@ func TestIdleConnections(t *testing.T) {
 	for name, addresses := range map[string]int{"one address": 1, "many addresses": 200} {
 		t.Run(name, func(t *testing.T) {
 			c, address := frameworkConfig(t, 10258)
-			stop := make(chan struct{})
-			defer close(stop)
+			log, stop := logcapture.Capture(t, false), make(chan struct{})
+			defer endServing(t, log, stop)
 			if err := serve(c, leaderelection.NewLeaderHealthzAdaptor(0), &readyHandler{leading: make(chan struct{})}, probes, stop); err != nil {
 				t.Fatal(err)
 			}
@@ -89,18 +92,20 @@ func TestConnectionsFromElsewhere(t *testing.T) {
 		from net.IP
 		want int
 	}{{local, 1000}, {remote, remoteBurst + remotePerSecond}} {
-		l := newBoundedListener(&floodListener{from: c.from, left: 1000})
-		accepted := 0
-		for began := time.Now(); ; accepted++ {
-			conn, err := l.Accept()
-			if err != nil || time.Since(began) > time.Second {
-				break
+		synctest.Test(t, func(t *testing.T) {
+			l := newBoundedListener(&floodListener{from: c.from, left: 1000})
+			accepted := 0
+			for began := time.Now(); ; accepted++ {
+				conn, err := l.Accept()
+				if err != nil || time.Since(began) > time.Second {
+					break
+				}
+				_ = conn.Close()
 			}
-			_ = conn.Close()
-		}
-		if accepted > c.want || accepted < c.want/2 {
-			t.Errorf("%d of 1,000 connections from %v are accepted, want %d", accepted, c.from, c.want)
-		}
+			if accepted > c.want || accepted < c.want/2 {
+				t.Errorf("%d of 1,000 connections from %v are accepted, want %d", accepted, c.from, c.want)
+			}
+		})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"vzones/cmd/vsphere-cloud-controller-manager/app/election"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/metrics"
 	"vzones/cmd/vsphere-cloud-controller-manager/app/secrets"
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/config"
 	"vzones/internal/signal"
 	"vzones/provider"
@@ -23,7 +23,7 @@ const configTimeout = 10 * time.Second
 
 // services are built from the configuration, and apply its changes.
 type services struct {
-	source *source.Source
+	source *settings.Source
 	// cfg is the first configuration.
 	cfg           *config.Config
 	client        kubernetes.Interface
@@ -41,7 +41,7 @@ func (a *App) newServices(client, nodesClient kubernetes.Interface, o provider.O
 	s.secrets = secrets.New(client, s.secretChanged.Notify)
 	s.watch(a.cfg)
 	s.reloads = metrics.NewReloads(a.Metrics)
-	credentials := &source.CredentialFinder{
+	credentials := &settings.CredentialFinder{
 		Secrets:  s.secrets,
 		Revision: func(ctx context.Context) string { return s.source.Revision(ctx, s.secrets) },
 	}

@@ -304,7 +304,7 @@ func (c *daemonCheck) leaseOwner(nodes nodeList) string {
 		return "it is probably held by " + quote.Some(names, quote.Most)
 	}
 	for _, n := range nodes {
-		if id := n.Node.Spec.ProviderID; nodeinfo.IsForeign(id) {
+		if id := n.Node.Spec.ProviderID; nodeinfo.IsOtherProviders(id) {
 			names = append(names, nodeinfo.Scheme(id))
 		}
 	}

@@ -46,7 +46,7 @@ func TestProgress(t *testing.T) {
 		return cmd
 	}
 	const line = "reading 3 vCenters …\n"
-	out, err := fixture.RunInTerminal(slow("3s"), 80)
+	out, err := fixture.RunInTerminal(slow("5s"), 80)
 	if got := strings.ReplaceAll(string(out), "\r\n", "\n"); err != nil || got != line+"the answer\n" {
 		t.Errorf("a terminal got %q: %v", got, err)
 	}

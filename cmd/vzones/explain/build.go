@@ -185,7 +185,7 @@ func identified(w *world.World, l *world.Look, standIn bool) *cli.Branch {
 		switch {
 		case w.Placer.OtherProvider(w.States, l.Node) != "":
 			b.Add(cli.Yellow, "the provider ID %s belongs to another provider, but a vCenter has a VM with the system UUID: see vzones explain VZ168", quote.Value(id))
-		case nodeinfo.IsForeign(id):
+		case nodeinfo.IsOtherProviders(id):
 			b.Add("", "the provider ID %s belongs to another provider", quote.Value(id))
 		default:
 			b.Add("", "nodes.selector excludes the Node")

@@ -48,7 +48,7 @@ func TestInterruptedSearch(t *testing.T) {
 		t.Fatalf("got %d searches, want at least 2", searches)
 	}
 	v.ResetRequests()
-	v.DelayMethod(searchMethod, 2*time.Second)
+	v.DelayMethod(searchMethod, time.Minute)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	go func() {

@@ -69,6 +69,8 @@ type shadow struct {
 	cfg   *config.Config
 	print func(Entry)
 	nodes map[string]*shadowed
+	// deleted are Nodes whose deletion by another program is not compared yet.
+	deleted []*shadowed
 	// verdicts counts the compared changes.
 	verdicts map[verdictKey]int
 }
@@ -88,6 +90,8 @@ type shadowed struct {
 	observed []Observed
 	before   *v1.Node
 	since    time.Time
+	// deletedAt is the time at which the watch saw the deletion of the Node, or zero.
+	deletedAt time.Time
 }
 
 func newShadow(v view, cfg *config.Config, print func(Entry)) *shadow {
@@ -99,6 +103,7 @@ func (s *shadow) update(ctx context.Context, events []world.NodeEvent) {
 	for _, e := range events {
 		s.observe(ctx, e)
 	}
+	s.deleted = slices.DeleteFunc(s.deleted, func(n *shadowed) bool { return s.compareDeletion(ctx, n, ctx.Err() != nil) })
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := s.nodes[name]
 		s.compare(ctx, n, ctx.Err() != nil)
@@ -111,7 +116,8 @@ func (s *shadow) observe(ctx context.Context, e world.NodeEvent) {
 	case e.New == nil:
 		if n := s.nodes[e.Old.Name]; n != nil {
 			s.compare(ctx, n, true)
-			s.observeDeletion(ctx, n)
+			n.deletedAt = time.Now()
+			s.deleted = append(s.deleted, n)
 			delete(s.nodes, e.Old.Name)
 		}
 	case s.view.IsSelected(e.New):
@@ -338,29 +344,33 @@ func (s *shadow) compare(ctx context.Context, n *shadowed, isEnd bool) {
 	}
 }
 
-// observeDeletion compares a deletion by another program with the daemon's decision. The other program may have been
-// faster than the daemon's search.
-func (s *shadow) observeDeletion(ctx context.Context, n *shadowed) {
-	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: present, Verdict: verdictDiffers, Why: "would keep the Node"}
+// compareDeletion compares a deletion by another program with the daemon's decision, and reports whether it did. The other
+// program may have been faster than the daemon's search. It postpones the comparison for up to lag while the watch still
+// sees the VM, unless isEnd.
+func (s *shadow) compareDeletion(ctx context.Context, n *shadowed, isEnd bool) bool {
 	c, isPlanned := n.planned[property{kindNode, ""}]
 	if !isPlanned || c.Result != deleted {
 		l := s.view.Look(n.node)
-		if c, isPlanned = s.changes(ctx, l)[property{kindNode, ""}]; isPlanned {
-			if err := s.view.ConfirmAbsent(ctx, l); err == nil {
-				c.Result = deleted
-			} else {
+		c, isPlanned = s.changes(ctx, l)[property{kindNode, ""}]
+		switch {
+		case !isPlanned && time.Since(n.deletedAt) < lag && !isEnd:
+			return false
+		case !isPlanned:
+			c = Change{Result: present, Text: "would keep the Node"}
+		default:
+			if err := s.view.ConfirmAbsent(ctx, l); err != nil {
 				c.Text = keepsFor(err)
+			} else {
+				c.Result = deleted
 			}
 		}
 	}
-	if isPlanned {
-		o.Expected = c.Result
-		o.Why = c.Text
-	}
+	o := Observed{Kind: kindNode, From: present, To: deleted, Expected: c.Result, Verdict: verdictDiffers, Why: c.Text}
 	if o.Expected == deleted {
 		o.Verdict = verdictAgrees
 	}
 	s.conclude(n, o)
+	return true
 }
 
 func (s *shadow) conclude(n *shadowed, o Observed) {

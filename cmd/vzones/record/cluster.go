@@ -66,7 +66,7 @@ func (n *names) node(from *v1.Node, further []string) v1.Node {
 	}
 	if id := from.Spec.ProviderID; id != "" {
 		scheme, rest, _ := strings.Cut(id, "://")
-		if nodeinfo.IsForeign(id) {
+		if nodeinfo.IsOtherProviders(id) {
 			scheme = n.text(scheme)
 		}
 		to.Spec.ProviderID = scheme + "://" + n.text(rest)

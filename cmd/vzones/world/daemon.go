@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/internal/quote"
 )
 
@@ -184,7 +184,7 @@ func (d *Daemon) String() string {
 
 // CommandLine contains the daemon's flags that affect Nodes and the leader election.
 type CommandLine struct {
-	source.Flags
+	settings.Flags
 	CloudProvider, CloudConfig string
 	// Kubeconfig is empty if the daemon uses its ServiceAccount.
 	Kubeconfig string

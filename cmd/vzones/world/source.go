@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter"
@@ -20,18 +20,18 @@ import (
 )
 
 // readConfig sets Config and Source, and returns the finder of credentials.
-func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFinder, error) {
+func (w *World) readConfig(ctx context.Context, f *Flags) (*settings.CredentialFinder, error) {
 	files, err := readCredentials(f.Credentials)
 	if err != nil {
 		return nil, err
 	}
 	read := &reader{client: w.Client, clientErr: w.NoNodes, files: files, isUncached: w.isLive, read: map[config.SecretRef]func() (*v1.Secret, error){}}
-	finder := &source.CredentialFinder{Secrets: read}
-	var configSource source.Source
+	finder := &settings.CredentialFinder{Secrets: read}
+	var configSource settings.Source
 	if f.Config == "" {
 		configSource, err = w.readDaemon(ctx, f, finder)
 	} else {
-		configSource, err = source.New(f.Config, "", nil)
+		configSource, err = settings.NewSource(f.Config, "", nil)
 		err = cmp.Or(err, configSource.AddLabels(f.NodeLabels))
 	}
 	if err != nil {
@@ -44,19 +44,19 @@ func (w *World) readConfig(ctx context.Context, f *Flags) (*source.CredentialFin
 
 // readDaemon finds the daemon and returns the source of its configuration. Files are read from its Pod's
 // volumes.
-func (w *World) readDaemon(ctx context.Context, f *Flags, finder *source.CredentialFinder) (source.Source, error) {
+func (w *World) readDaemon(ctx context.Context, f *Flags, finder *settings.CredentialFinder) (settings.Source, error) {
 	d, err := findDaemon(ctx, w.Client, cmp.Or(f.Overrides.Context.Namespace, metav1.NamespaceSystem))
 	if err != nil {
-		return source.Source{}, err
+		return settings.Source{}, err
 	}
 	w.Daemon = d
 	w.Source = d.String() + ": "
-	configSource, err := source.New(d.CloudConfig, d.ConfigSecret, d.Environ)
+	configSource, err := settings.NewSource(d.CloudConfig, d.ConfigSecret, d.Environ)
 	if err == nil {
 		err = configSource.AddLabels(d.NodeLabels)
 	}
 	if err != nil {
-		return source.Source{}, fmt.Errorf("%s: %w", d, err)
+		return settings.Source{}, fmt.Errorf("%s: %w", d, err)
 	}
 	configSource.ReadFilesBy(func(path string, most int64) ([]byte, error) { return d.ReadFile(ctx, path, most) })
 	finder.Directory = func(dir, server string) (vcenter.Credentials, error) {

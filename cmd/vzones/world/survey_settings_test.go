@@ -17,7 +17,7 @@ import (
 	"vzones/vcenter/tags"
 )
 
-const settings = `
+const settingsFleet = `
 vcenters:
 - name: east
   version: 8.0.3
@@ -39,7 +39,7 @@ vcenters:
 
 func TestSurveySettings(t *testing.T) {
 	t.Parallel()
-	w := surveyed(t, settings)
+	w := surveyed(t, settingsFleet)
 	east := w.sim.VCenter("east")
 	if err := east.StopTools("n2"); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestSurveySettings(t *testing.T) {
 
 func TestSurveyWithMissingPermissions(t *testing.T) {
 	t.Parallel()
-	w := surveyed(t, settings)
+	w := surveyed(t, settingsFleet)
 	east := w.sim.VCenter("east")
 	for _, object := range []string{"c1", "h1", "n1", "/"} {
 		if err := east.DenyRead(object); err != nil {
@@ -113,19 +113,20 @@ func TestSurveyWithMissingPermissions(t *testing.T) {
 // The tagging service returns 403 both without a privilege and for unknown objects.
 func TestSurveyOfObjectsThatTheTaggingServiceRejects(t *testing.T) {
 	t.Parallel()
-	w := surveyed(t, settings)
+	w := surveyed(t, settingsFleet)
 	east := w.sim.VCenter("east")
 	if err := errors.Join(east.DenyRead("c1"), east.ForgetObject("c2", fleet.DeletedForbidden)); err != nil {
 		t.Fatal(err)
 	}
 	const openREST = "POST /com/vmware/cis/session"
-	east.DelayMethod(openREST, time.Second)
+	east.SlowLogin(time.Minute)
 	before := east.Requests()[openREST]
 	removed := make(chan error, 1)
 	// Removes the host after the inventory is read and before its tags are.
 	go func() {
 		err := wait.PollUntilContextCancel(t.Context(), time.Millisecond, true, func(context.Context) (bool, error) { return east.Requests()[openREST] > before, nil })
 		removed <- errors.Join(err, east.RemoveHost("h2"))
+		east.SlowLogin(0)
 	}()
 	s := w.read(everything)[0]
 	if err := <-removed; err != nil {
@@ -184,7 +185,7 @@ vcenters:
 // A canceled survey logs out.
 func TestSurveyCanceled(t *testing.T) {
 	t.Parallel()
-	w := surveyed(t, settings)
+	w := surveyed(t, settingsFleet)
 	east := w.sim.VCenter("east")
 	east.DelayMethod("GET /com/vmware/cis/tagging/tag/id:{id}", 3*time.Second)
 	ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)

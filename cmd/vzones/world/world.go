@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"vzones/cmd/vsphere-cloud-controller-manager/app/source"
+	"vzones/cmd/vsphere-cloud-controller-manager/app/settings"
 	"vzones/cmd/vzones/recording"
 	"vzones/config"
 	"vzones/internal/quote"
@@ -183,7 +183,7 @@ func (f *Flags) options() vcenter.Options {
 	}
 }
 
-func (w *World) start(ctx context.Context, f *Flags, finder *source.CredentialFinder) {
+func (w *World) start(ctx context.Context, f *Flags, finder *settings.CredentialFinder) {
 	o := f.options()
 	w.needs = vcenter.RequirementsOf(w.Config)
 	o.Requirements = w.needs

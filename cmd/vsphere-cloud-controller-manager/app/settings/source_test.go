@@ -1,4 +1,4 @@
-package source
+package settings
 
 import (
 	"context"
@@ -34,15 +34,15 @@ func TestNewSource(t *testing.T) {
 		{"", "ns/na me", "NAMESPACE/NAME"},
 		{"", "/", "NAMESPACE/NAME"},
 	} {
-		if _, err := New(c.file, c.secret, nil); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := NewSource(c.file, c.secret, nil); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%q, %q: %v, want %s", c.file, c.secret, err, c.says)
 		}
 	}
-	s, err := New("", "vmware-system-csi/vsphere-config-secret:vs.conf", nil)
+	s, err := NewSource("", "vmware-system-csi/vsphere-config-secret:vs.conf", nil)
 	if err != nil || !s.InSecret() || s.Secret.Namespace != "vmware-system-csi" || s.Secret.Name != "vsphere-config-secret" || s.key != "vs.conf" {
 		t.Errorf("of a Secret with a key: %+v, error %v", s, err)
 	}
-	if s, err := New("vsphere.yaml", "", nil); err != nil || s.InSecret() {
+	if s, err := NewSource("vsphere.yaml", "", nil); err != nil || s.InSecret() {
 		t.Errorf("of a file: %+v, error %v", s, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestConfigurationInASecret(t *testing.T) {
 		"nothing under it":  {map[string][]byte{csiKey: {}}, "ns/s", "csi-vsphere.conf:1: the file is empty"},
 		"an unknown format": {map[string][]byte{csiKey: []byte("hello")}, "ns/s", "csi-vsphere.conf:1"},
 	} {
-		s, err := New("", c.flag, nil)
+		s, err := NewSource("", c.flag, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

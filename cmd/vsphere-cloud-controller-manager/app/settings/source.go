@@ -1,6 +1,6 @@
-// Package source reads the daemon's flags, configuration and credentials, for the daemon and the
+// Package settings reads the daemon's flags, configuration and credentials, for the daemon and the
 // operator's tool. It applies nothing.
-package source
+package settings
 
 import (
 	"context"
@@ -35,8 +35,8 @@ type Source struct {
 	readFile func(path string, limit int64) ([]byte, error)
 }
 
-// New parses the flags for the source.
-func New(file, secret string, environ []string) (Source, error) {
+// NewSource parses the flags for the source.
+func NewSource(file, secret string, environ []string) (Source, error) {
 	switch {
 	case file != "" && secret != "":
 		return Source{}, errors.New("--cloud-config and --cloud-config-secret are both set: set only one of them")
