@@ -177,7 +177,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	t.Parallel()
 	many := strings.Replace(twoVCenters, "- name: west\n", "- name: west\n  fillers: 1000\n", 1)
 	opts := quick
-	opts.Timeout, opts.PollTime, opts.FirstPage = patience*3*time.Second, time.Second, time.Minute
+	opts.Timeout, opts.PollTime, opts.FirstPage = patience*3*time.Second, time.Second, 4*time.Minute
 	longer := opts.PollTime + opts.Timeout + time.Second
 	began := time.Now()
 	w := run(t, many, opts, func(sim *fleet.Fleet, _ []config.VCenter) {
@@ -195,7 +195,7 @@ func TestAnInventoryWhoseFirstPageTakesLong(t *testing.T) {
 	}
 	west := w.sim.VCenter("west")
 	west.EndSessions()
-	west.DelayFirstPage(time.Minute)
+	west.DelayFirstPage(opts.FirstPage)
 	w.until("waiting for the first page", func([]inventory.State) bool { return west.Requests()["Login"] == 2 && west.Owned("ListView") == 1 })
 	west.Hang()
 	hung := time.Now()

@@ -45,14 +45,9 @@ func TestRestartWithARecord(t *testing.T) {
 			w := run(t, twoVCenters, slow, change)
 			east := w.sim.VCenter("east")
 			w.until("the first page", func([]inventory.State) bool { return east.Requests()["WaitForUpdatesEx"] > 0 })
-			began := time.Now() // Logging in and reading the datacenters takes time on a busy computer.
 			nobody := known(identity(t, stranger), "east", "vm-99999")
 			w.fleet.Follow([]inventory.Identity{nobody})
 			w.until("absence", func(states []inventory.State) bool { return w.outcome(states, nobody, topology.ErrAbsent) })
-			// There is no wait for the details of a missing VM.
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			// The vCenter is not asked repeatedly.
 			asked := east.Requests()["ModifyListView"]
 			for i := range 3 {

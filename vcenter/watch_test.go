@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"vzones/config"
 	"vzones/topology"
 	"vzones/vcenter/inventory"
+	"vzones/vcenter/watch"
 )
 
 // slow are timings under which only the watch can report a change.
@@ -57,4 +60,32 @@ func TestAnEmptyVCenter(t *testing.T) {
 	if !errors.Is(err, topology.ErrAbsent) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestPublishReturnsOnceTheSnapshotIsStored checks what a search for an absent VM relies on: a watch that has published a
+// change has caught up, so a VM in it is found.
+func TestPublishReturnsOnceTheSnapshotIsStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &spec{cfg: config.VCenter{Name: "east"}}
+		m := monitorOf(s, FromFile, Options{Observer: unobserved{}}, func(bool) {})
+		snapshot := &inventory.Snapshot{VCenter: "east"}
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			(&reporter{spec: s, updates: m.updates}).Publish(t.Context(), watch.Publication{Snapshot: snapshot})
+		}()
+		received := <-m.updates
+		synctest.Wait()
+		select {
+		case <-returned:
+			t.Error("Publish returned before the snapshot was stored")
+		default:
+		}
+		m.update(received)
+		m.next(t.Context(), awaited{task: returned})
+		if got := m.status.Load().state.Snapshot; got != snapshot {
+			t.Errorf("stored %+v, want the published snapshot", got)
+		}
+	})
 }

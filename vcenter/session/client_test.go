@@ -22,7 +22,7 @@ vcenters:
 
 func tryLogin(t *testing.T, cfg *config.VCenter) error {
 	t.Helper()
-	s, err := open(t, cfg, credentials.Credentials{User: cfg.User, Password: cfg.Password}, 5*time.Second)
+	s, err := open(t, cfg, credentials.Credentials{User: cfg.User, Password: cfg.Password}, 30*time.Second)
 	if err != nil {
 		return err
 	}

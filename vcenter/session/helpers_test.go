@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
@@ -15,7 +16,14 @@ import (
 	"vzones/vcenter/vcentertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// More than there are processors, because tests mostly wait.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // endpoint returns the endpoint of a vCenter with an Observer that counts.
 func endpoint(cfg *config.VCenter, timeout time.Duration) (*session.Endpoint, *vcentertest.Counter) {

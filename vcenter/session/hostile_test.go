@@ -142,17 +142,17 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // TestSilence checks that an unanswered call takes its deadline. If the lookup service does not answer, the vCenter's own
 // token service is used.
 func TestSilence(t *testing.T) {
-	const timeout = 3 * time.Second
+	const timeout = 15 * time.Second
 	for name, c := range hostileAnswers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			err := c.play(t, timeout, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-			if took := time.Since(began); took < timeout || took > time.Minute {
+			if took := time.Since(began); took < timeout || took > 5*time.Minute {
 				t.Errorf("it took %v", took)
 			}
-			if fails := !c.opens || c.call != nil; fails != (err != nil) || fails && !strings.Contains(err.Error(), "no answer within 3s") {
-				t.Errorf("a server that hangs: error %v, want one with \"no answer within 3s\": %t", err, fails)
+			if fails := !c.opens || c.call != nil; fails != (err != nil) || fails && !strings.Contains(err.Error(), "no answer within 15s") {
+				t.Errorf("a server that hangs: error %v, want one with \"no answer within 15s\": %t", err, fails)
 			}
 		})
 	}

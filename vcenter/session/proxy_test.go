@@ -107,7 +107,7 @@ func TestErrand(t *testing.T) {
 	case "session manager":
 		creds = credentials.Credentials{SessionManagerURL: e.Manager, SessionManagerToken: config.NewPassword("made-up-token")}
 	}
-	s, err := open(t, &cfg, creds, 10*time.Second)
+	s, err := open(t, &cfg, creds, 30*time.Second)
 	if err == nil {
 		defer closing(t, s)
 		// The simulator's tagging API does not know cloned sessions.

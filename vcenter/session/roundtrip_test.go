@@ -68,7 +68,7 @@ func (s *scripted) RoundTrip(ctx context.Context, _, _ soap.HasFault) error {
 
 // testEndpoint returns an endpoint whose observer ignores all calls.
 func testEndpoint(cfg *config.VCenter) *Endpoint {
-	return NewEndpoint(cfg, Options{Timeout: 5 * time.Second, LoginTimeout: 5 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
+	return NewEndpoint(cfg, Options{Timeout: 30 * time.Second, LoginTimeout: 30 * time.Second, Throttle: NewLoginThrottle(LoginLimits{}, nil), Observer: new(vcentertest.Counter), Guard: &faults.Guard{}})
 }
 
 // TestALoginThatPanics checks that such a login is no longer pending.

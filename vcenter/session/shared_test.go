@@ -73,7 +73,7 @@ func TestSessionManagerErrors(t *testing.T) {
 			if c.change != nil {
 				c.change(&creds, &cfg)
 			}
-			s, err := open(t, &cfg, creds, 5*time.Second)
+			s, err := open(t, &cfg, creds, 30*time.Second)
 			if err == nil {
 				closing(t, s)
 			}
@@ -118,7 +118,7 @@ func TestSessionManagerIsVerified(t *testing.T) {
 			before := len(manager.Requests("/", ""))
 			cfg := cfg
 			c.change(&cfg)
-			s, err := open(t, &cfg, vcentertest.SharedCredentials(manager), 5*time.Second)
+			s, err := open(t, &cfg, vcentertest.SharedCredentials(manager), 30*time.Second)
 			if c.want == "" {
 				if err != nil {
 					t.Fatal(err)

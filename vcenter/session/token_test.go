@@ -18,7 +18,7 @@ import (
 func TestLoginByCertificate(t *testing.T) {
 	f, cfg := vcentertest.WithTokens(t)
 	creds := vcentertest.CertificateCredentials(t, &cfg)
-	e, n := endpoint(&cfg, 5*time.Second)
+	e, n := endpoint(&cfg, 30*time.Second)
 	s, err := session.Open(t.Context(), e, creds)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTokenErrors(t *testing.T) {
 			f, cfg := vcentertest.WithTokens(t)
 			f.Answer(c.instead)
 			creds := vcentertest.CertificateCredentials(t, &cfg)
-			s, err := open(t, &cfg, creds, 5*time.Second)
+			s, err := open(t, &cfg, creds, 30*time.Second)
 			if c.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -152,7 +152,7 @@ func TestCertificateInTheTaggingAPI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, cfg := vcentertest.WithTokens(t)
 			creds := vcentertest.CertificateCredentials(t, &cfg)
-			e, n := endpoint(&cfg, 5*time.Second)
+			e, n := endpoint(&cfg, 30*time.Second)
 			s, err := session.Open(t.Context(), e, creds)
 			if err != nil {
 				t.Fatal(err)

@@ -211,7 +211,7 @@ func TestSessionManagerOfTheSystem(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := sessionManager{url: "https://127.0.0.1:" + strconv.Itoa(port), token: config.NewPassword("made-up-token")}
-			_, err = m.ticket(t.Context(), accept, 5*time.Second)
+			_, err = m.ticket(t.Context(), accept, 30*time.Second)
 			switch {
 			case c.want == "" && (requests.Load() != 1 || err == nil || !strings.Contains(err.Error(), "not a JSON object")):
 				t.Errorf("%d requests, %v", requests.Load(), err)

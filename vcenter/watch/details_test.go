@@ -92,6 +92,31 @@ func TestDoubtfulVMs(t *testing.T) {
 	}
 }
 
+// The first snapshot does not wait for the details of a VM that is gone but named by a Node's record.
+func TestNoWaitForAMissingVM(t *testing.T) {
+	for name, datacenters := range map[string][]string{"all datacenters": nil, "one": {"dc1"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, r := newWatch(&rejectingList{rejected: []types.ManagedObjectReference{model.VMRef("vm-9")}}, func(o *Options) { o.Datacenters = datacenters })
+				w.inbox.Follow(NewInterest([]inventory.Identity{recorded(identity(t, stranger), "east", "vm-9")}, nil))
+				w.inbox.interestChanged.Clear() // It would be another occasion to publish.
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- w.runModel(ctx) }()
+				w.poller.updates <- &types.UpdateSet{}
+				synctest.Wait()
+				if len(r.published) != 1 {
+					t.Errorf("%d snapshots at once, want 1", len(r.published))
+				}
+				cancel()
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
 // A retry follows after some minutes, when the VM enters the index again, or when the vCenter
 // confirms that it exists.
 func TestRejectedVMsAreRetried(t *testing.T) {
