@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -101,6 +102,7 @@ type deprived struct {
 func deprive(t *testing.T, p privilege) *deprived {
 	t.Helper()
 	opts := quick
+	opts.Timeout = time.Minute
 	opts.Categories = []string{"region", "zone"}
 	opts.HostGroups, opts.FaultDomains = true, true
 	w := run(t, twoVCenters, opts, func(_ *fleet.Fleet, cfgs []config.VCenter) {

@@ -22,6 +22,7 @@ func TestACallWaitsForItsLogin(t *testing.T) {
 		"once":        {session.LoginLimits{Queue: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sim, cfgs := vcentertest.Simulate(t, bare)
 			e := session.NewEndpoint(&cfgs[0], session.Options{
 				Timeout: 10 * time.Second, LoginTimeout: time.Minute,
