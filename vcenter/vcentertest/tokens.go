@@ -10,6 +10,7 @@ import (
 	_ "github.com/vmware/govmomi/lookup/simulator" // Registers its endpoint.
 	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/sts/simulator" // Registers its endpoint.
+	"github.com/vmware/govmomi/vim25/types"
 
 	"vzones/config"
 	"vzones/test/fleet"
@@ -37,6 +38,14 @@ func WithTokens(t *testing.T) (*Front, config.VCenter) {
 	if err := m.Create(); err != nil {
 		t.Fatal(err)
 	}
+	// NewServer writes the server's address into the settings, which all simulators of the process share.
+	options := m.Map().OptionManager()
+	own := make([]types.BaseOptionValue, len(options.Setting))
+	for i, o := range options.Setting {
+		setting := *o.GetOptionValue()
+		own[i] = &setting
+	}
+	options.Setting = own
 	m.Service.RegisterEndpoints = true
 	s := m.Service.NewServer()
 	t.Cleanup(s.Close)
