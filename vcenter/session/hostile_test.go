@@ -148,7 +148,7 @@ func TestSilence(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			err := c.play(t, timeout, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-			if took := time.Since(began); took < timeout || took > 5*time.Minute {
+			if took := time.Since(began); took < timeout || took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if fails := !c.opens || c.call != nil; fails != (err != nil) || fails && !strings.Contains(err.Error(), "no answer within 15s") {
